@@ -1,0 +1,67 @@
+"""The words of simia: frozen values, no I/O."""
+
+from simia.types.chat import ChatModel, ChatReply, ChatRequest, FinishReason, Sampling, Usage
+from simia.types.message import (
+    AssistantMessage,
+    MalformedToolCall,
+    Message,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from simia.types.outcome import Dropped, Failed, Kept, Outcome
+from simia.types.schema import Schema, schema_for
+from simia.types.seed import Plan, PlannedOutcome, Seed
+from simia.types.state import Change, Path, Put, Remove, State, StateDelta, same
+from simia.types.tool import ToolSpec
+from simia.types.trajectory import Fault, Provenance, Reward, StopReason, Trajectory
+from simia.types.value import JsonObject, Value, canonical_json, content_id
+from simia.types.world import Dynamics, Invariant, Transition, TransitionQuery, WorldSpec
+
+__all__ = [
+    "AssistantMessage",
+    "Change",
+    "ChatModel",
+    "ChatReply",
+    "ChatRequest",
+    "Dropped",
+    "Dynamics",
+    "Failed",
+    "Fault",
+    "FinishReason",
+    "Invariant",
+    "JsonObject",
+    "Kept",
+    "MalformedToolCall",
+    "Message",
+    "Outcome",
+    "Path",
+    "Plan",
+    "PlannedOutcome",
+    "Provenance",
+    "Put",
+    "Remove",
+    "Reward",
+    "Sampling",
+    "Schema",
+    "Seed",
+    "State",
+    "StateDelta",
+    "StopReason",
+    "SystemMessage",
+    "ToolCall",
+    "ToolMessage",
+    "ToolSpec",
+    "Trajectory",
+    "Transition",
+    "TransitionQuery",
+    "Usage",
+    "UserMessage",
+    "Value",
+    "WorldSpec",
+    "canonical_json",
+    "content_id",
+    "same",
+    "schema_for",
+]

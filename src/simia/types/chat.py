@@ -1,0 +1,84 @@
+"""A question to a language model and its answer."""
+
+from typing import Literal, Protocol
+
+from simia.types.message import MalformedToolCall, Message, ToolCall
+from simia.types.tool import ToolSpec
+from simia.types.value import JsonObject, Value
+
+FinishReason = Literal["stop", "length", "tool_calls", "content_filter", "other"]
+
+
+class Sampling(Value):
+    """How to draw. No provider default decides a result, so temperature and the length are always sent.
+
+    ``seed`` also tells apart requests that are otherwise equal, so that a cache never answers two draws alike.
+    """
+
+    temperature: float
+    max_tokens: int
+    top_p: float = 1.0
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+class ChatRequest(Value):
+    """One request. ``content_id`` is the key of the reply cache.
+
+    ``response_schema`` is a JSON Schema that the reply's text must satisfy; how it is enforced is the model's
+    business, that it is checked is the caller's.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    response_schema: JsonObject | None = None
+    tools: tuple[ToolSpec, ...] = ()
+
+
+class Usage(Value):
+    """Tokens as the server counted them; ``cached_tokens`` are part of ``prompt_tokens``, ``reasoning_tokens`` of
+    ``completion_tokens``.
+    """
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+class ChatReply(Value):
+    """One answer. ``text`` never contains the reasoning, which stands apart."""
+
+    text: str
+    model: str
+    finish_reason: FinishReason = "stop"
+    reasoning: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    malformed_calls: tuple[MalformedToolCall, ...] = ()
+    usage: Usage = Usage()
+
+
+class ChatModel(Protocol):
+    """Whatever answers chat requests. Wrappers (retry, limit, cache, meter) have the same shape."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, for requests, provenance and prices."""
+        ...
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """The answer.
+
+        Raises:
+            ModelError: one of its drawn kinds.
+        """
+        ...

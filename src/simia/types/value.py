@@ -1,0 +1,43 @@
+"""What every type of simia is: a frozen value with a content identity."""
+
+import hashlib
+import json
+from functools import cached_property
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict
+
+JsonObject = dict[str, Any]
+"""A JSON object as Python holds it. By agreement nobody changes one that a value owns."""
+
+
+def canonical_json(value: Any) -> bytes:
+    """JSON with sorted keys and no spaces, UTF-8: the same bytes for the same content, on every machine.
+
+    Integers beyond 64 bits, which orjson refuses, are written by the standard library in the same spelling.
+
+    Raises:
+        TypeError: the value is not JSON.
+    """
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return text.encode("utf-8", "surrogatepass")
+
+
+def content_id(value: Any) -> str:
+    """SHA-256 of the canonical JSON, in 64 hexadecimal digits. Never ``hash()``, which is salted per process."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+class Value(BaseModel):
+    """A frozen value: equality is content, unknown keys are refused, ``content_id`` names it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @cached_property
+    def content_id(self) -> str:
+        """SHA-256 of this value's canonical JSON."""
+        return content_id(self.model_dump(mode="json"))
