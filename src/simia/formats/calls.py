@@ -1,0 +1,301 @@
+"""Tool calls and their observations: reading arguments, and pairing where a spelling has no ids."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from simia.errors import FormatError
+from simia.types import AssistantMessage, JsonObject, MalformedToolCall, Message, ToolCall, ToolMessage
+
+Call = ToolCall | MalformedToolCall
+NAMELESS = "no object with a name and arguments"
+
+# orjson reads integers beyond 64 bits as floats: only those texts take the slower, exact way.
+_LONG_NUMBER = re.compile(r"\d{19}")
+
+
+def load_json(text: str) -> Any:
+    """The JSON value of ``text``, with integers of any length exact.
+
+    Raises:
+        FormatError: the text is no JSON; the message says where.
+    """
+    try:
+        value = orjson.loads(text)
+        return json.loads(text) if _LONG_NUMBER.search(text) else value
+    except (ValueError, RecursionError) as cause:
+        raise FormatError(f"no JSON: {cause}") from cause
+
+
+def dump_json(value: Any) -> str:
+    """Compact JSON text; integers of any length."""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def read_arguments(text: str) -> JsonObject:
+    """The arguments that JSON text spells.
+
+    Raises:
+        FormatError: the text is no JSON, or its value is no object.
+    """
+    value = load_json(text)
+    if not isinstance(value, dict):
+        raise FormatError(f"the arguments are {_kind(value)}, not an object")
+    return value
+
+
+def malformed_call(call_id: str, name: str | None, text: str) -> MalformedToolCall:
+    """A call kept verbatim, with the reason why ``text`` cannot be read. The reason depends on name and text only."""
+    if not name:
+        return MalformedToolCall(id=call_id, text=text, reason=NAMELESS)
+    try:
+        read_arguments(text)
+    except FormatError as cause:
+        return MalformedToolCall(id=call_id, name=name, text=text, reason=str(cause))
+    return MalformedToolCall(id=call_id, name=name, text=text, reason="the arguments are JSON text, not an object")
+
+
+def call_of(call_id: str, name: str | None, arguments: JsonObject | str) -> Call:
+    """The call with these arguments; text that spells no object, or a missing name, gives a malformed one."""
+    if not name:
+        return malformed_call(call_id, None, arguments if isinstance(arguments, str) else dump_json(arguments))
+    if isinstance(arguments, str):
+        try:
+            arguments = read_arguments(arguments)
+        except FormatError as cause:
+            return MalformedToolCall(id=call_id, name=name, text=arguments, reason=str(cause))
+    return ToolCall(id=call_id, name=name, arguments=arguments)
+
+
+def calls_of(message: AssistantMessage) -> tuple[Call, ...]:
+    """All calls of a turn in the order in which they are spelled: the readable ones, then the malformed ones."""
+    return (*message.tool_calls, *message.malformed_calls)
+
+
+def split_calls(calls: Iterable[Call]) -> tuple[tuple[ToolCall, ...], tuple[MalformedToolCall, ...]]:
+    """The readable and the malformed calls."""
+    calls = tuple(calls)
+    readable = tuple(call for call in calls if isinstance(call, ToolCall))
+    return readable, tuple(call for call in calls if isinstance(call, MalformedToolCall))
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message with its place, and for an assistant its calls, each with its observation or None."""
+
+    index: int
+    message: Message
+    calls: tuple[Call, ...] = ()
+    observations: tuple[ToolMessage | None, ...] = ()
+
+    def answered(self) -> Iterator[tuple[int, Call, ToolMessage]]:
+        """The observations in the order of the calls, with the position of the call, from 0."""
+        for position, (call, observation) in enumerate(zip(self.calls, self.observations, strict=True)):
+            if observation is not None:
+                yield position, call, observation
+
+
+def turns(messages: Sequence[Message]) -> Iterator[Turn]:
+    """The conversation with every observation at its call.
+
+    Raises:
+        FormatError: an observation answers no call of the turn before it, or answers one a second time.
+    """
+    index = 0
+    while index < len(messages):
+        message = messages[index]
+        start = index
+        index += 1
+        if isinstance(message, ToolMessage):
+            raise _stray(start, message)
+        if not isinstance(message, AssistantMessage):
+            yield Turn(start, message)
+            continue
+        calls = calls_of(message)
+        found: dict[str, ToolMessage] = {}
+        known = {call.id for call in calls}
+        while index < len(messages) and isinstance(observation := messages[index], ToolMessage):
+            if observation.call_id not in known or observation.call_id in found:
+                raise _stray(index, observation)
+            found[observation.call_id] = observation
+            index += 1
+        yield Turn(start, message, calls, tuple(found.get(call.id) for call in calls))
+
+
+def normalise_ids(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The conversation as a spelling without ids can carry it.
+
+    Calls are named ``call_1``, ``call_2`` and so on through the conversation, the malformed calls of a turn after
+    its readable ones; the observations of a turn stand in the order of its calls and bear their names.
+
+    Raises:
+        FormatError: an observation answers no call of the turn before it.
+    """
+    result: list[Message] = []
+    count = 0
+    for turn in turns(messages):
+        message = turn.message
+        if not isinstance(message, AssistantMessage) or not turn.calls:
+            result.append(message)
+            continue
+        ids = [f"call_{count + position}" for position in range(1, len(turn.calls) + 1)]
+        count += len(ids)
+        readable, malformed = split_calls(
+            _renamed(call, call_id) for call, call_id in zip(turn.calls, ids, strict=True)
+        )
+        result.append(
+            AssistantMessage(
+                content=message.content, reasoning=message.reasoning, tool_calls=readable, malformed_calls=malformed
+            )
+        )
+        for position, call, observation in turn.answered():
+            result.append(
+                ToolMessage(
+                    call_id=ids[position],
+                    name=call.name or "",
+                    content=observation.content,
+                    is_error=observation.is_error,
+                )
+            )
+    return tuple(result)
+
+
+@dataclass(slots=True)
+class Pending:
+    """The calls of the last turn that wait for an observation. Renderer and reader ask it the same question, so a
+    position is written only where the reader would guess wrong.
+    """
+
+    names: tuple[str | None, ...] = ()
+    open: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, calls: Sequence[Call]) -> "Pending":
+        """All of ``calls`` waiting."""
+        return cls(tuple(call.name for call in calls), list(range(len(calls))))
+
+    def guess(self, name: str | None = None) -> int | None:
+        """The position that an observation answers: the first open call of that name, else the first open call."""
+        if name:
+            for position in self.open:
+                if self.names[position] == name:
+                    return position
+        return self.open[0] if self.open else None
+
+    def close(self, position: int) -> None:
+        """The call at ``position`` is answered."""
+        self.open.remove(position)
+
+
+@dataclass(slots=True)
+class ConversationReader:
+    """Builds the messages of a spelling without ids: gives ids, and pairs observations with calls."""
+
+    messages: list[Message] = field(default_factory=list)
+    _pending: Pending = field(default_factory=Pending)
+    _calls: tuple[Call, ...] = ()
+    _spelled: tuple["SpelledCall", ...] = ()
+    _count: int = 0
+
+    def add(self, message: Message) -> None:
+        """A message without calls."""
+        self.messages.append(message)
+        self._pending, self._calls = Pending(), ()
+
+    def add_turn(self, content: str, reasoning: str | None, spelled: Sequence["SpelledCall"]) -> None:
+        """What the assistant said and called; the calls get the next ids."""
+        calls = []
+        for name, arguments in spelled:
+            self._count += 1
+            calls.append(call_of(f"call_{self._count}", name, arguments))
+        readable, malformed = split_calls(calls)
+        self.messages.append(
+            AssistantMessage(content=content, reasoning=reasoning, tool_calls=readable, malformed_calls=malformed)
+        )
+        self._calls, self._spelled, self._pending = tuple(calls), tuple(spelled), Pending.of(calls)
+
+    def extend_turn(self, spelled: Sequence["SpelledCall"]) -> None:
+        """More parallel calls of the turn just added."""
+        turn = self.messages.pop()
+        if not isinstance(turn, AssistantMessage):
+            raise FormatError("only a turn of the assistant can have calls")
+        self._count -= len(self._calls)
+        self.add_turn(turn.content, turn.reasoning, (*self._spelled, *spelled))
+
+    def add_observation(
+        self, index: int, content: str, is_error: bool, position: int | None = None, name: str | None = None
+    ) -> None:
+        """An observation; ``position`` counts from 0, None lets the order decide.
+
+        Raises:
+            FormatError: no call waits for it.
+        """
+        place = self._pending.guess(name) if position is None else position
+        if place is None or place not in self._pending.open:
+            raise FormatError(f"message {index} is an observation, but no call waits for one: remove the record")
+        self._pending.close(place)
+        call = self._calls[place]
+        self.messages.append(ToolMessage(call_id=call.id, name=call.name or "", content=content, is_error=is_error))
+
+
+SpelledCall = tuple[str | None, JsonObject | str]
+"""Name (None where it cannot be read), and arguments, or their text."""
+
+
+def read_calls(text: str) -> list[SpelledCall] | None:
+    """The calls that JSON text spells: one object, or a list of them; None where it is neither.
+
+    Arguments may stand under ``arguments`` or ``parameters``, as an object or as JSON text. An element of a list
+    that is no call is kept as the text of a malformed one; a string among them is such a text verbatim.
+    """
+    try:
+        value = load_json(text)
+    except FormatError:
+        return None
+    if not isinstance(value, list):
+        call = spelled_call(value)
+        return None if call is None else [call]
+    found = []
+    for element in value:
+        call = spelled_call(element)
+        found.append(call or (None, element if isinstance(element, str) else dump_json(element)))
+    return found or None
+
+
+def spelled_call(value: Any) -> SpelledCall | None:
+    """Name and arguments in ``{"name": ..., "arguments": ...}``, or None where ``value`` is no such object."""
+    if not isinstance(value, dict):
+        return None
+    name = value.get("name")
+    if not isinstance(name, str) or not name:
+        return None
+    for key in ("arguments", "parameters"):
+        if key in value:
+            arguments = value[key]
+            return name, arguments if isinstance(arguments, dict | str) else dump_json(arguments)
+    return None
+
+
+def _renamed(call: Call, call_id: str) -> Call:
+    return call if call.id == call_id else call.model_copy(update={"id": call_id})
+
+
+def _stray(index: int, message: ToolMessage) -> FormatError:
+    return FormatError(
+        f"message {index} (tool) answers call {message.call_id!r}, which is not open there: "
+        "every observation must follow the turn that made its call, once"
+    )
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list"}
+    return kinds[type(value)]
