@@ -1,0 +1,143 @@
+"""The reading of a chat completion: text, reasoning, calls, usage. Tolerant, as servers differ; never inventive."""
+
+import hashlib
+from typing import Any
+
+import orjson
+
+from simia.errors import ReplyCut, RequestRefused
+from simia.types import ChatReply, FinishReason, MalformedToolCall, ToolCall, Usage
+
+_FINISH: dict[str, FinishReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "content_filter",
+}
+_THINK, _THOUGHT = "<think>", "</think>"
+
+
+def read_completion(body: Any, *, asked: str, shown: str) -> ChatReply:
+    """The reply inside a parsed body. ``asked`` is the model's name where the server gives none.
+
+    Raises:
+        ReplyCut: the body is a completion without a message.
+        RequestRefused: the body is something else, so ``shown`` is not the address of a chat endpoint.
+    """
+    if not isinstance(body, dict) or "choices" not in body:
+        raise RequestRefused(
+            f"{shown} answered with status 200, but not with a chat completion: "
+            "check the base URL (it usually ends with /v1)"
+        )
+    choices = body["choices"]
+    message = choices[0].get("message") if isinstance(choices, list) and choices and _is_object(choices[0]) else None
+    if not isinstance(message, dict):
+        raise ReplyCut(f"{shown} answered without a message")
+    text, reasoning = (
+        _text_of(message.get("content")),
+        _text_of(message.get("reasoning_content") or message.get("reasoning")),
+    )
+    if not reasoning:
+        reasoning, text = split_reasoning(text)
+    raw_calls = message.get("tool_calls")
+    calls, malformed = _read_calls(raw_calls, str(body.get("id", ""))) if raw_calls else ((), ())
+    finish = choices[0].get("finish_reason")
+    return ChatReply(
+        text=text,
+        model=body["model"] if isinstance(body.get("model"), str) and body["model"] else asked,
+        finish_reason=_FINISH.get(finish, "other") if isinstance(finish, str) else "other",
+        reasoning=reasoning or None,
+        tool_calls=calls,
+        malformed_calls=malformed,
+        usage=_read_usage(body),
+    )
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """The reasoning that stands before an answer as ``<think>...</think>``, and the answer.
+
+    A template may have written the opening mark itself, so a closing one alone also ends the reasoning, unless the
+    text starts as JSON, where the mark is data. A thought that never ends leaves no answer.
+    """
+    start = text.lstrip()
+    if start.startswith(_THINK):
+        thought, _, answer = start[len(_THINK) :].partition(_THOUGHT)
+        return thought.strip(), answer.lstrip()
+    if _THOUGHT in start and not start.startswith(("{", "[")):
+        thought, _, answer = start.partition(_THOUGHT)
+        if _THINK not in thought:
+            return thought.strip(), answer.lstrip()
+    return "", text
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _text_of(content: Any) -> str:
+    """Content is text, null, or a list of parts of which the text parts count."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        return "".join(part for part in parts if isinstance(part, str))
+    return ""
+
+
+def _read_calls(raw: Any, reply_id: str) -> tuple[tuple[ToolCall, ...], tuple[MalformedToolCall, ...]]:
+    calls: list[ToolCall] = []
+    malformed: list[MalformedToolCall] = []
+    for index, entry in enumerate(raw if isinstance(raw, list) else [raw]):
+        made_id = "call_" + hashlib.sha256(f"{reply_id}/{index}".encode()).hexdigest()[:12]
+        function = entry.get("function") if isinstance(entry, dict) else None
+        name = function.get("name") if isinstance(function, dict) else None
+        if not isinstance(entry, dict) or not isinstance(function, dict) or not isinstance(name, str) or not name:
+            whole = orjson.dumps(entry).decode()
+            malformed.append(MalformedToolCall(id=made_id, text=whole, reason="the call names no function"))
+            continue
+        call_id = entry.get("id")
+        call_id = call_id if isinstance(call_id, str) and call_id else made_id
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict):
+            calls.append(ToolCall(id=call_id, name=name, arguments=arguments))
+            continue
+        text = arguments if isinstance(arguments, str) else orjson.dumps(arguments).decode()
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError as cause:
+            malformed.append(MalformedToolCall(id=call_id, name=name, text=text, reason=f"no JSON: {cause}"))
+            continue
+        if isinstance(value, dict):
+            calls.append(ToolCall(id=call_id, name=name, arguments=value))
+        else:
+            malformed.append(MalformedToolCall(id=call_id, name=name, text=text, reason="no JSON object"))
+    return tuple(calls), tuple(malformed)
+
+
+def _read_usage(body: dict[str, Any]) -> Usage:
+    usage = body.get("usage")
+    if not isinstance(usage, dict):
+        return Usage()
+    prompt = _count(usage.get("prompt_tokens"))
+    details, made = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    if not cached:
+        timings = body.get("timings")
+        # DeepSeek's name, then llama.cpp's, whose older servers count the cache beside the usage.
+        cached = _count(usage.get("prompt_cache_hit_tokens")) or (
+            _count(timings.get("cache_n")) if isinstance(timings, dict) else 0
+        )
+    return Usage(
+        prompt_tokens=prompt,
+        cached_tokens=min(cached, prompt),
+        completion_tokens=_count(usage.get("completion_tokens")),
+        reasoning_tokens=_count(made.get("reasoning_tokens")) if isinstance(made, dict) else 0,
+    )
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

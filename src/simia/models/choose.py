@@ -1,0 +1,271 @@
+"""Which model a run talks to, why, and whether it is there. Asked before anything else is started."""
+
+import http.client
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from simia.errors import AuthenticationFailed, ConfigError, ModelNotFound, ServerFailed
+from simia.models.address import Address
+from simia.models.endpoint import EndpointModel
+from simia.models.refusals import Asked, refusal
+from simia.models.settings import ModelSettings
+from simia.types import ChatModel
+
+EMBEDDED_NAME = "SmolLM2-135M-Instruct"
+_OPENAI = "https://api.openai.com/v1"
+_OLLAMA = "127.0.0.1:11434"
+_OLLAMA_WAIT_S = 0.5
+_CHECK_S = 15.0
+_LOCAL_SLOTS = 2
+_LOCAL_CONTEXT = 8192
+
+
+@dataclass(frozen=True)
+class ChosenModel:
+    """A model that was chosen, not yet opened.
+
+    ``reason`` is a sentence for the user. ``settings`` are those that the choice settled: name, base URL, and no more
+    requests in flight than a model on this machine can take. ``is_local`` models cost nothing. ``open()`` gives the
+    bare model; ``stack.build_stack`` puts the wrappers around it.
+    """
+
+    name: str
+    reason: str
+    settings: ModelSettings
+    is_local: bool
+    _opener: Callable[[], AbstractAsyncContextManager[ChatModel]] = field(repr=False)
+
+    def open(self) -> AbstractAsyncContextManager[ChatModel]:
+        """The model, ready to be asked, for the length of an ``async with`` block."""
+        return self._opener()
+
+
+def choose_model(spec: str | None, *, settings: ModelSettings, env: Mapping[str, str]) -> ChosenModel:
+    """The model that ``spec`` means, checked as far as the server lets itself be checked.
+
+    ``embedded``: SmolLM2-135M-Instruct on this machine. ``gguf:PATH``: any GGUF file, on this machine. Any other word:
+    a model of that name at ``settings.base_url``, else at ``OPENAI_BASE_URL``, else, with a key, at OpenAI, else at a
+    running Ollama. None takes ``settings.name``; without that one, the first of: an endpoint that the settings or the
+    environment name, a running Ollama, the embedded model. Blocks for the length of two small requests at most.
+
+    Raises:
+        ConfigError: nothing can be meant by ``spec``, or the endpoint serves several models and none was named.
+        ServerFailed: nothing answers at the address.
+        AuthenticationFailed: the endpoint refuses the key.
+        ModelNotFound: the endpoint does not list the model.
+    """
+    name = spec or settings.name
+    if name == "embedded":
+        return _embedded(settings, "the embedded model was asked for")
+    if name is not None and name.startswith("gguf:"):
+        return _gguf(Path(name.removeprefix("gguf:")).expanduser(), settings)
+    base_url, origin = settings.base_url, "base_url in the settings"
+    if not base_url and env.get("OPENAI_BASE_URL"):
+        base_url, origin = env["OPENAI_BASE_URL"], "OPENAI_BASE_URL"
+    if not base_url and env.get(settings.api_key_env):
+        base_url, origin = _OPENAI, settings.api_key_env
+    if base_url:
+        return _at_endpoint(name, base_url, origin, settings, env)
+    address = Address.of(_ollama_address(env))
+    models = _ollama_models(address)
+    if models is None:
+        if name is not None:
+            raise ConfigError(
+                f"no endpoint for the model {name!r}: set OPENAI_BASE_URL or {settings.api_key_env}, start Ollama "
+                f"(nothing answers at {address.shown}), or use --model embedded or --model gguf:PATH"
+            )
+        return _embedded(
+            settings,
+            f"no OPENAI_BASE_URL, no {settings.api_key_env}, and no Ollama at {address.shown}: the embedded model",
+        )
+    if name is None and not models:
+        return _embedded(settings, f"Ollama at {address.shown} has no model (ollama pull NAME): the embedded model")
+    chosen = _among(name, models, address) if name is not None else models[0]
+    reason = f"{chosen} of Ollama at {address.shown}" + ("" if name else f", its newest of {len(models)}")
+    return _opened(chosen, address.shown, reason, settings, key=None, env=env)
+
+
+def _at_endpoint(
+    name: str | None, base_url: str, origin: str, settings: ModelSettings, env: Mapping[str, str]
+) -> ChosenModel:
+    address = Address.of(base_url, api_version=env.get("OPENAI_API_VERSION"))
+    key = env.get(settings.api_key_env) or None
+    models = _models_at(address, Asked(address.shown, name or "", key, settings.api_key_env))
+    if name is None:
+        name = env.get("OPENAI_MODEL") or None
+    if name is None:
+        if models is None:
+            raise ConfigError(f"{address.shown} does not list its models: name one with --model")
+        if len(models) != 1:
+            raise ConfigError(f"{address.shown} serves {len(models)} models: name one with --model ({_some(models)})")
+        name = models[0]
+    elif models is not None:
+        name = _among(name, models, address)
+    reason = f"{name} at {address.shown}, from {origin}"
+    return _opened(name, base_url, reason, settings, key=key, env=env)
+
+
+def _opened(
+    name: str, base_url: str, reason: str, settings: ModelSettings, *, key: str | None, env: Mapping[str, str]
+) -> ChosenModel:
+    def opener() -> EndpointModel:
+        return EndpointModel(
+            name,
+            base_url,
+            key=key,
+            key_name=settings.api_key_env,
+            timeout_s=settings.timeout_s,
+            structured=settings.structured,
+            api_version=env.get("OPENAI_API_VERSION"),
+        )
+
+    settled = settings.model_copy(update={"name": name, "base_url": base_url})
+    opener()  # a key or an address that cannot be used is known now
+    return ChosenModel(name, reason, settled, False, opener)
+
+
+def _embedded(settings: ModelSettings, reason: str) -> ChosenModel:
+    @asynccontextmanager
+    async def opener() -> AsyncIterator[ChatModel]:
+        from simia.models.embedded.fetch import embedded_gguf
+
+        async with _served(embedded_gguf(), EMBEDDED_NAME, settings) as model:
+            yield model
+
+    settled = settings.model_copy(
+        update={"name": "embedded", "base_url": None, "max_in_flight": min(settings.max_in_flight, _LOCAL_SLOTS)}
+    )
+    return ChosenModel(EMBEDDED_NAME, f"{reason} ({EMBEDDED_NAME} on this machine)", settled, True, opener)
+
+
+def _gguf(path: Path, settings: ModelSettings) -> ChosenModel:
+    if path.is_dir():
+        raise ConfigError(f"{path} is a folder: gguf:PATH needs the .gguf file itself")
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as cause:
+        raise ConfigError(f"cannot read the model {path}: {cause.strerror}: check the path after gguf:") from None
+    if magic != b"GGUF":
+        raise ConfigError(f"{path} is no GGUF file: convert the model to GGUF first")
+    settled = settings.model_copy(
+        update={"name": f"gguf:{path}", "base_url": None, "max_in_flight": min(settings.max_in_flight, _LOCAL_SLOTS)}
+    )
+    return ChosenModel(
+        path.stem,
+        f"{path.stem} from {path}, on this machine",
+        settled,
+        True,
+        lambda: _served(path, path.stem, settings),
+    )
+
+
+@asynccontextmanager
+async def _served(gguf: Path, name: str, settings: ModelSettings) -> AsyncIterator[ChatModel]:
+    from simia.models.embedded.launch import serve
+
+    slots = min(settings.max_in_flight, _LOCAL_SLOTS)
+    async with (
+        serve(gguf, slots=slots, context=settings.context or _LOCAL_CONTEXT) as server,
+        EndpointModel(
+            name,
+            server.base_url,
+            key=server.api_key,
+            timeout_s=settings.timeout_s,
+            structured="grammar" if settings.structured == "auto" else settings.structured,
+        ) as model,
+    ):
+        yield model
+
+
+def _ollama_address(env: Mapping[str, str]) -> str:
+    """``OLLAMA_HOST`` also tells the server where to listen, so it may be every interface, or lack the port."""
+    host = env.get("OLLAMA_HOST") or _OLLAMA
+    scheme, sign, rest = host.partition("://")
+    rest = (rest if sign else host).rstrip("/").replace("0.0.0.0", "127.0.0.1")
+    if ":" not in rest.rpartition("]")[2] and "/" not in rest:
+        rest = f"{rest}:11434"
+    return f"{scheme if sign else 'http'}://{rest}"
+
+
+def _ollama_models(address: Address) -> list[str] | None:
+    """What a running Ollama serves, the newest first; None where none runs."""
+    try:
+        with _get(f"{address.shown.removesuffix('/v1')}/api/tags", {}, _OLLAMA_WAIT_S) as answer:
+            entries = orjson.loads(answer.read())["models"]
+        entries.sort(key=lambda entry: str(entry.get("modified_at", "")), reverse=True)
+        return [str(entry["name"]) for entry in entries]
+    except (OSError, http.client.HTTPException, orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _models_at(address: Address, asked: Asked) -> list[str] | None:
+    """The models that the endpoint lists; None where it lists none, which is no fault."""
+    if address.models is None:
+        return None
+    try:
+        with _get(address.models, address.headers(asked.key), _CHECK_S) as answer:
+            body: Any = orjson.loads(answer.read())
+    except urllib.error.HTTPError as answer:
+        error = refusal(answer.code, dict(answer.headers), answer.read(65536), asked)
+        answer.close()
+        if isinstance(error, AuthenticationFailed):
+            raise error from None
+        if answer.code >= 500 and answer.code != 501:
+            raise ServerFailed(f"{error}; asked for its models before the run") from None
+        return None
+    except urllib.error.URLError as cause:
+        if isinstance(cause.reason, ssl.SSLCertVerificationError):
+            raise ConfigError(
+                f"the certificate of {address.shown} is not valid: {cause.reason.verify_message}"
+            ) from None
+        reason = getattr(cause.reason, "strerror", None) or cause.reason
+        raise ServerFailed(f"cannot reach {address.shown} ({reason}): is the server running?") from None
+    except (OSError, http.client.HTTPException) as cause:
+        raise ServerFailed(f"{address.shown} gave no answer ({type(cause).__name__}): is the server running?") from None
+    except orjson.JSONDecodeError:
+        return None
+    entries = body.get("data") if isinstance(body, dict) else None
+    if not isinstance(entries, list):
+        return None
+    return [str(entry["id"]) for entry in entries if isinstance(entry, dict) and "id" in entry] or None
+
+
+def _get(url: str, headers: Mapping[str, str], timeout_s: float) -> Any:
+    request = urllib.request.Request(url, headers=dict(headers))
+    is_loopback = Address.of(url).is_loopback
+    proxies = urllib.request.ProxyHandler({} if is_loopback else None)
+    return urllib.request.build_opener(proxies, _NoRedirect()).open(request, timeout=timeout_s)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the key to another host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _among(name: str, models: list[str], address: Address) -> str:
+    if name in models:
+        return name
+    if f"{name}:latest" in models:  # as Ollama completes names
+        return f"{name}:latest"
+    # Some gateways list only a part of what they serve, but none lists models without the one that was named and
+    # then serves it under another spelling.
+    prefixed = [model for model in models if model.removeprefix("models/") == name]
+    if prefixed:
+        return name
+    raise ModelNotFound(f"{address.shown} does not serve the model {name!r}: it serves {_some(models)}")
+
+
+def _some(models: list[str]) -> str:
+    shown = ", ".join(models[:8])
+    return f"{shown} and {len(models) - 8} more" if len(models) > 8 else shown or "none"

@@ -1,0 +1,232 @@
+"""The client of an OpenAI-compatible chat-completions endpoint: a vendor, Azure, vLLM, SGLang, llama.cpp, Ollama.
+
+One attempt per call: trying again, limiting and counting are the wrappers' (see ``stack``). aiohttp and orjson instead
+of a vendor's SDK, because an SDK costs ten times the CPU per request.
+"""
+
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from simia.errors import (
+    ConfigError,
+    ModelError,
+    ModelTimeout,
+    ReplyCut,
+    RequestRefused,
+    ServerFailed,
+    StructuredOutputUnsupported,
+)
+from simia.models.address import Address
+from simia.models.answers import read_completion
+from simia.models.refusals import Asked, is_about_one_schema, refusal
+from simia.models.settings import Structured
+from simia.models.wire import Dialect, Mode, RequestWriter
+from simia.types import ChatReply, ChatRequest
+
+_MODES: dict[str, tuple[Mode, ...]] = {
+    "auto": ("schema", "json_object", "off"),
+    "schema": ("schema",),
+    "json_object": ("json_object",),
+    "off": ("off",),
+    "grammar": ("grammar", "schema", "off"),
+}
+_CONNECT_S = 30.0
+# Two such replies in a row are no accident of one draw.
+_IGNORED_REPLIES = 2
+
+
+class EndpointModel:
+    """A model behind an address. Use it as an async context manager; the connections live as long as the block.
+
+    What the server was found to understand (how a schema is enforced, what the length limit is called) is remembered
+    for the life of the object, so each discovery costs one refused request. ``structured="grammar"`` is for llama.cpp
+    servers built with llguidance, whose grammar also forbids free whitespace.
+
+    Args:
+        name: the model's name at the endpoint.
+        base_url: as ``Address.of`` takes it.
+        key: the API key. It appears in no message, no representation and no file.
+        key_name: the environment variable that the key came from, for messages.
+        timeout_s: until the whole answer has arrived.
+
+    Raises:
+        ConfigError: ``base_url`` or ``key`` cannot be used.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str,
+        *,
+        key: str | None = None,
+        key_name: str = "OPENAI_API_KEY",
+        timeout_s: float = 600.0,
+        structured: Structured | str = "auto",
+        api_version: str | None = None,
+    ) -> None:
+        if structured not in _MODES:
+            raise ConfigError(f"structured = {structured!r} is unknown: use one of {', '.join(_MODES)}")
+        if key is not None and (not key.isascii() or not key.isprintable()):
+            raise ConfigError(f"the key in {key_name} holds characters that no header can carry: copy it again")
+        self._name = name
+        self._address = Address.of(base_url, api_version=api_version)
+        self._asked = Asked(shown=self._address.shown, model=name, key=key, key_name=key_name)
+        self._headers = {"Content-Type": "application/json", **self._address.headers(key)}
+        self._url = URL(self._address.chat, encoded=True)
+        self._timeout_s = timeout_s
+        self._writer = RequestWriter()
+        self._dialect = Dialect(modes=_MODES[structured])
+        self._may_step_down = structured in ("auto", "grammar")
+        self._ignored = 0
+        self._session: aiohttp.ClientSession | None = None
+
+    def __repr__(self) -> str:
+        return f"EndpointModel({self._name!r}, {self._address.shown!r})"
+
+    @property
+    def name(self) -> str:
+        """The model's name at the endpoint."""
+        return self._name
+
+    @property
+    def address(self) -> Address:
+        """Where the endpoint is."""
+        return self._address
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=60.0),
+            timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=min(_CONNECT_S, self._timeout_s)),
+            headers=self._headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=_needs_proxy(self._address),
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """The answer to ``request``, asked once (again only to learn what the server understands).
+
+        Raises:
+            ModelError: the drawn kind of what went wrong.
+        """
+        while True:
+            dialect = self._dialect
+            mode = self._writer.mode(request, dialect)
+            spoken = replace(dialect)
+            status, headers, data = await self._post(self._writer.body(request, dialect, mode))
+            if status == 200:
+                return self._read(data, request, mode)
+            error = refusal(status, headers, data, replace(self._asked, model=request.model))
+            # Another request in flight may have learned the same meanwhile: then only ask again.
+            known = mode != self._writer.mode(request, dialect) or spoken != dialect
+            if not known and not self._learn(error, request, mode):
+                raise error
+
+    async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+        if self._session is None:
+            raise RuntimeError("EndpointModel is used outside its 'async with' block")
+        shown = self._address.shown
+        try:
+            async with self._session.post(self._url, data=body, allow_redirects=False) as response:
+                return response.status, response.headers, await response.read()
+        except TimeoutError:
+            raise ModelTimeout(
+                f"no whole answer from {shown} within {self._timeout_s:g} s: raise timeout_s or lower max_tokens"
+            ) from None
+        except aiohttp.ClientConnectorCertificateError as cause:
+            raise RequestRefused(f"the certificate of {shown} is not valid: {cause.certificate_error}") from None
+        except aiohttp.ClientConnectorError as cause:
+            reason = cause.os_error.strerror or str(cause.os_error) or type(cause.os_error).__name__
+            raise ServerFailed(f"cannot reach {shown} ({reason}): is the server running?") from None
+        except aiohttp.ClientPayloadError:
+            raise ReplyCut(f"the answer of {shown} ended early") from None
+        except (aiohttp.ClientError, OSError) as cause:
+            # Without the cause: aiohttp's errors may carry the request's headers, and so the key.
+            raise ServerFailed(f"the connection to {shown} broke ({type(cause).__name__})") from None
+
+    def _read(self, data: bytes, request: ChatRequest, mode: Mode) -> ChatReply:
+        try:
+            body = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            if data[:1] == b"<":
+                raise RequestRefused(
+                    f"{self._address.shown} answered with a web page: check the base URL (it usually ends with /v1)"
+                ) from None
+            raise ReplyCut(f"the answer of {self._address.shown} is no whole JSON ({len(data)} bytes)") from None
+        if isinstance(body, dict) and "choices" not in body and body.get("error"):
+            # Some gateways report an upstream failure with status 200.
+            code = body["error"].get("code") if isinstance(body["error"], dict) else None
+            status = code if isinstance(code, int) and 400 <= code < 600 else 502
+            raise refusal(status, {}, data, self._asked)
+        reply = read_completion(body, asked=request.model, shown=self._address.shown)
+        if mode in ("schema", "json_object") and self._may_step_down:
+            self._watch(reply, mode)
+        return reply
+
+    def _learn(self, error: ModelError, request: ChatRequest, mode: Mode) -> bool:
+        """Whether ``error`` taught a way to ask that may succeed."""
+        dialect = self._dialect
+        if isinstance(error, StructuredOutputUnsupported):
+            schema = request.response_schema
+            if not self._may_step_down or schema is None or mode == dialect.modes[-1]:
+                return False
+            if is_about_one_schema(error):
+                self._writer.step_down(schema)
+            else:
+                self._refuse(mode)
+            return True
+        if not isinstance(error, RequestRefused):
+            return False
+        words = str(error)
+        if "max_completion_tokens" in words and dialect.length_key == "max_tokens":
+            dialect.length_key = "max_completion_tokens"
+            return True
+        if request.sampling.seed is not None and dialect.sends_seed and _refuses_seed(words):
+            dialect.sends_seed = False
+            return True
+        if "reasoning_content" in words and dialect.sends_reasoning:
+            dialect.sends_reasoning = False
+            return True
+        return False
+
+    def _refuse(self, mode: Mode) -> None:
+        rest = tuple(left for left in self._dialect.modes if left != mode)
+        self._dialect.modes = rest or ("off",)
+
+    def _watch(self, reply: ChatReply, mode: Mode) -> None:
+        """Some servers accept ``response_format`` and ignore it: after two replies that are no JSON, stop trusting."""
+        if reply.finish_reason != "stop" or reply.text.lstrip()[:1] in ("{", "[", '"'):
+            self._ignored = 0
+            return
+        self._ignored += 1
+        if self._ignored >= _IGNORED_REPLIES:
+            self._ignored = 0
+            self._refuse(mode)
+
+
+def _refuses_seed(words: str) -> bool:
+    lowered = words.lower()
+    return "seed" in lowered and any(sign in lowered for sign in ("unsupported", "extra", "unknown", "not supported"))
+
+
+def _needs_proxy(address: Address) -> bool:
+    """Whether the environment names a proxy for this host. Asked once: aiohttp would ask at every request."""
+    if address.is_loopback:
+        return False
+    parts = urlsplit(address.chat)
+    return parts.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(parts.hostname or "")

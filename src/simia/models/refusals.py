@@ -1,0 +1,159 @@
+"""What a status other than 200 means, as one of the drawn errors, in one line that says what to do.
+
+Servers agree on status codes only roughly, so some meanings are read from the wording. The wordings were taken from
+OpenAI, Azure, Anthropic's and Google's compatible endpoints, vLLM, SGLang, TensorRT-LLM, llama.cpp and Ollama.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import orjson
+
+from simia.errors import (
+    AuthenticationFailed,
+    ContextOverflow,
+    ModelError,
+    ModelNotFound,
+    ModelTimeout,
+    RateLimited,
+    RequestRefused,
+    ServerFailed,
+    StructuredOutputUnsupported,
+)
+
+_CONTEXT = re.compile(
+    r"context_length_exceeded|exceed_context_size|(?:maximum|max|model'?s|available|allowed|supported)[\w' ]{0,20} "
+    r"context (?:length|size|window)|context (?:length|size|window)[\w ]{0,20}(?:exceed|is only|too)|"
+    r"exceeds? (?:the |its |this )?(?:\w+ )?context|longer than the (?:model'?s )?context|prompt is too long|"
+    r"input (?:is )?too long|too many (?:input )?tokens|input token count|max_model_len|max_prompt_tokens|"
+    r"reduce the length of the (?:input|messages|prompt)",
+    re.IGNORECASE,
+)
+_STRUCTURED = re.compile(
+    r"response_format|json_schema|json_object|structured[ _]output|guided[ _]|grammar|json mode", re.IGNORECASE
+)
+_ONE_SCHEMA = re.compile(
+    r"invalid schema|schema (?:is )?(?:invalid|not supported|too)|(?:parse|compile|convert)[\w ]{0,20}"
+    r"(?:grammar|schema)|unrecognized schema|unsupported (?:json )?schema",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(
+    r"model_not_found|deploymentnotfound|model\b.{0,120}?(?:not found|does not exist|not exist|unknown|no such)|"
+    r"(?:no such|unknown|invalid|unsupported) model|invalid model name|not a valid model|try pulling it",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance", re.IGNORECASE)
+_LONGEST_WORDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the messages about one endpoint may name. ``key`` is here only to be struck out of what a server says."""
+
+    shown: str
+    model: str
+    key: str | None
+    key_name: str
+
+    def clean(self, text: str) -> str:
+        """``text`` on one line, cut to a readable length, without the key."""
+        if self.key:
+            text = text.replace(self.key, "***")
+        line = " ".join(text.split())
+        return line if len(line) <= _LONGEST_WORDS else line[: _LONGEST_WORDS - 3] + "..."
+
+
+def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) -> ModelError:
+    """The error that an answer with this status means."""
+    raw = words_of(body)
+    words = asked.clean(raw)
+    says = f": {words}" if words else ""
+    if status in (401, 403):
+        what = "is wrong or may not do this" if asked.key else "is not set"
+        return AuthenticationFailed(
+            f"{asked.shown} refused the key (status {status}); {asked.key_name} {what}: set it to a valid key{says}"
+        )
+    if status == 429 and _NO_QUOTA.search(raw):
+        return AuthenticationFailed(
+            f"{asked.shown} has no quota left for the key in {asked.key_name}: check its billing{says}"
+        )
+    if status == 429 or (status == 503 and "Retry-After" in headers):
+        wait = retry_after_s(headers)
+        asks = f", asks to wait {wait:g} s" if wait is not None else ""
+        return RateLimited(f"{asked.shown} is busy (status {status}{asks}){says}", wait)
+    if status == 408:
+        return ModelTimeout(f"{asked.shown} gave up waiting (status 408){says}")
+    # Older llama.cpp and some gateways report an overflow with a status of 5xx, which no retry would cure.
+    if (status < 500 or "exceed_context_size" in raw) and _CONTEXT.search(raw):
+        return ContextOverflow(f"the prompt and the reply asked for do not fit the context of {asked.model!r}{says}")
+    if status >= 500 or status in (409, 425):
+        return ServerFailed(f"{asked.shown} failed (status {status}){says}")
+    if status == 404 or (status in (400, 422) and _NO_MODEL.search(raw)):
+        if status == 404 and not _names_model(raw, asked.model):
+            return ModelNotFound(
+                f"nothing answers at {asked.shown}/chat/completions (status 404): "
+                f"check the base URL (it usually ends with /v1) and the model {asked.model!r}{says}"
+            )
+        return ModelNotFound(f"{asked.shown} does not serve the model {asked.model!r}: check --model{says}")
+    if status in (400, 422, 501) and _STRUCTURED.search(raw):
+        return StructuredOutputUnsupported(
+            f"{asked.shown} refuses the JSON Schema of the reply: set structured to json_object or off{says}"
+        )
+    if 300 <= status < 400:
+        where = asked.clean(headers.get("Location", "nowhere"))
+        return RequestRefused(f"{asked.shown} redirects to {where} (status {status}): use that as the base URL")
+    return RequestRefused(f"{asked.shown} refused the request (status {status}){says}")
+
+
+def is_about_one_schema(error: StructuredOutputUnsupported) -> bool:
+    """Whether the server refuses this schema only, and not schemas as such."""
+    return _ONE_SCHEMA.search(str(error)) is not None
+
+
+def words_of(body: bytes) -> str:
+    """What a server says in an error body: its message with type and code where it is JSON, else its text."""
+    try:
+        value: Any = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        text = body[:4096].decode("utf-8", "replace")
+        return "" if text.lstrip().startswith("<") else text
+    if isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, dict):
+        return str(value)
+    error = value.get("error", value)
+    if not isinstance(error, dict):
+        return str(error)
+    message = error.get("message") or error.get("detail") or error.get("msg") or value.get("message")
+    text = message if isinstance(message, str) else orjson.dumps(message or error).decode()
+    marks = [mark for mark in (error.get("code"), error.get("type"), error.get("param")) if isinstance(mark, str)]
+    news = [mark for mark in dict.fromkeys(marks) if mark and mark not in text]
+    return f"{text} ({', '.join(news)})" if news else text
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """What ``Retry-After`` asks for (RFC 9110, section 10.2.3: seconds or a date), or None."""
+    milliseconds = headers.get("retry-after-ms")
+    text = headers.get("Retry-After")
+    if milliseconds is None and text is None:
+        return None
+    try:
+        seconds = float(milliseconds) / 1000 if milliseconds is not None else float(text or "")
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    except ValueError:
+        pass
+    try:
+        when = parsedate_to_datetime(text or "")
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+def _names_model(words: str, model: str) -> bool:
+    return bool(words) and (model in words or _NO_MODEL.search(words) is not None)

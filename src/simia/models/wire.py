@@ -1,0 +1,189 @@
+"""The chat-completions spelling of a request, built lean, and the reading of an answer.
+
+A request of 20 KB is mostly the same from one item to the next: policy, tools, schema. What repeats is serialised once
+and put into the body as a fragment (``orjson.Fragment``), so a request costs only its own new text.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Generic, Literal, TypeVar
+
+import orjson
+
+from simia.errors import RequestRefused
+from simia.formats import openai
+from simia.types import ChatRequest, JsonObject, Message, SystemMessage, ToolSpec, UserMessage
+
+Mode = Literal["grammar", "schema", "json_object", "off"]
+"""How a JSON Schema is enforced: llama.cpp's ``grammar`` field, ``response_format`` with the schema, JSON without it,
+or by asking only."""
+
+_INSTRUCTION = (
+    "\n\nAnswer with one JSON document and nothing else: no code fence, no word before or after it. "
+    "It must be valid under this JSON Schema:\n"
+)
+"""Stands here and not among the prompts because it replaces a field of the protocol that a server lacks."""
+
+# Compact JSON: free whitespace lets a small model pad its answer to the limit.
+_GRAMMAR_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+
+Thing = TypeVar("Thing")
+Made = TypeVar("Made")
+
+
+class ByIdentity(Generic[Thing, Made]):
+    """What was made of an object, remembered for that very object; the newest ``size`` are kept.
+
+    By identity, because hashing a tuple of tool schemas costs more than serialising it. Each entry holds its object,
+    so an id is never reused while it is remembered.
+    """
+
+    __slots__ = ("_entries", "_size")
+
+    def __init__(self, size: int = 64) -> None:
+        self._entries: dict[int, tuple[Thing, Made]] = {}
+        self._size = size
+
+    def get(self, thing: Thing) -> Made | None:
+        """What was made of ``thing``, or None."""
+        entry = self._entries.get(id(thing))
+        return entry[1] if entry is not None else None
+
+    def put(self, thing: Thing, made: Made) -> Made:
+        """``made``, remembered for ``thing``."""
+        if len(self._entries) >= self._size:
+            del self._entries[next(iter(self._entries))]
+        self._entries[id(thing)] = (thing, made)
+        return made
+
+
+@dataclass(slots=True)
+class Dialect:
+    """What one endpoint was found to understand. ``modes`` are those left to try, best first."""
+
+    modes: tuple[Mode, ...]
+    length_key: str = "max_tokens"
+    sends_seed: bool = True
+    sends_reasoning: bool = True
+
+
+@dataclass(slots=True)
+class _SchemaForms:
+    response_format: orjson.Fragment
+    instruction: str
+    grammar: str
+    floor: int = 0
+
+
+class RequestWriter:
+    """Writes the bodies of requests to one endpoint and remembers what repeats in them."""
+
+    def __init__(self) -> None:
+        self._tools: ByIdentity[tuple[ToolSpec, ...], orjson.Fragment] = ByIdentity()
+        self._schemas: ByIdentity[JsonObject, _SchemaForms] = ByIdentity(256)
+
+    def mode(self, request: ChatRequest, dialect: Dialect) -> Mode:
+        """How ``request`` would be constrained now; ``off`` without a schema."""
+        if request.response_schema is None:
+            return "off"
+        floor = self._forms(request.response_schema).floor
+        return dialect.modes[min(floor, len(dialect.modes) - 1)]
+
+    def step_down(self, schema: JsonObject) -> None:
+        """From now on ask less of the server for this one schema, which it cannot compile."""
+        self._forms(schema).floor += 1
+
+    def body(self, request: ChatRequest, dialect: Dialect, mode: Mode) -> bytes:
+        """The body of ``request``.
+
+        Raises:
+            RequestRefused: a text in it is no Unicode (a lone surrogate), so no server could read it.
+        """
+        sampling = request.sampling
+        fields: dict[str, Any] = {"model": request.model}
+        schema = request.response_schema
+        forms = self._forms(schema) if schema is not None else None
+        messages = request.messages
+        if forms is not None and mode in ("json_object", "off"):
+            messages = _with_instruction(messages, forms.instruction)
+        fields["messages"] = _spell(messages, dialect.sends_reasoning)
+        if request.tools:
+            fields["tools"] = self._tools.get(request.tools) or self._tools.put(
+                request.tools, orjson.Fragment(orjson.dumps(openai.render_tools(request.tools)))
+            )
+        if forms is not None:
+            if mode == "schema":
+                fields["response_format"] = forms.response_format
+            elif mode == "json_object":
+                fields["response_format"] = {"type": "json_object"}
+            elif mode == "grammar":
+                fields["grammar"] = forms.grammar
+        fields["temperature"] = sampling.temperature
+        fields["top_p"] = sampling.top_p
+        fields[dialect.length_key] = sampling.max_tokens
+        if sampling.seed is not None and dialect.sends_seed:
+            fields["seed"] = sampling.seed
+        if sampling.stop:
+            fields["stop"] = sampling.stop
+        try:
+            return orjson.dumps(fields)
+        except orjson.JSONEncodeError as cause:
+            raise RequestRefused(f"a text in the request cannot be written as JSON: {cause}") from None
+
+    def _forms(self, schema: JsonObject) -> _SchemaForms:
+        known = self._schemas.get(schema)
+        if known is not None:
+            return known
+        text = orjson.dumps(schema)
+        strict = b"true" if _is_strict(schema) else b"false"
+        wrapped = b'{"type":"json_schema","json_schema":{"name":"reply","strict":%s,"schema":%s}}' % (strict, text)
+        grammar = orjson.dumps({**schema, "x-guidance": _GRAMMAR_STYLE}).decode()
+        forms = _SchemaForms(
+            response_format=orjson.Fragment(wrapped),
+            instruction=_INSTRUCTION + text.decode(),
+            grammar=f"%llguidance {{}}\nstart: %json {grammar}",
+        )
+        return self._schemas.put(schema, forms)
+
+
+def _spell(messages: tuple[Message, ...], reasoning: bool) -> list[Any]:
+    first = messages[0] if messages else None
+    if isinstance(first, SystemMessage):
+        return [_system_fragment(first.content), *_spell_rest(messages[1:], reasoning)]
+    return _spell_rest(messages, reasoning)
+
+
+def _spell_rest(messages: tuple[Message, ...], reasoning: bool) -> list[Any]:
+    # The commonest request has one user message after the system message; the general way costs ten times as much.
+    if len(messages) == 1 and isinstance(messages[0], UserMessage):
+        return [{"role": "user", "content": messages[0].content}]
+    return list(openai.render_messages(messages, reasoning=reasoning))
+
+
+@lru_cache(maxsize=64)
+def _system_fragment(content: str) -> orjson.Fragment:
+    return orjson.Fragment(orjson.dumps({"role": "system", "content": content}))
+
+
+def _with_instruction(messages: tuple[Message, ...], instruction: str) -> tuple[Message, ...]:
+    """The instruction goes last, so that the prefix shared with other requests stays shared."""
+    last = messages[-1] if messages else None
+    if isinstance(last, UserMessage):
+        return (*messages[:-1], UserMessage(content=last.content + instruction))
+    return (*messages, UserMessage(content=instruction.strip()))
+
+
+def _is_strict(schema: Any) -> bool:
+    """Whether the vendors' strict mode takes the schema: each object closed and all its properties required."""
+    if isinstance(schema, list):
+        return all(map(_is_strict, schema))
+    if not isinstance(schema, dict):
+        return True
+    properties = schema.get("properties")
+    if schema.get("type") == "object" or isinstance(properties, dict):
+        if schema.get("additionalProperties") is not False:
+            return False
+        names = set(properties) if isinstance(properties, dict) else set()
+        if names != set(schema.get("required", ())):
+            return False
+    return all(map(_is_strict, schema.values()))
