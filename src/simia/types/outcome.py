@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Generic[T]):
+class Kept(Generic[T_co]):
     """The item goes on as ``value``."""
 
-    value: T
+    value: T_co
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,4 +29,4 @@ class Failed:
     message: str
 
 
-Outcome = Kept[T] | Dropped | Failed
+Outcome = Kept[T_co] | Dropped | Failed

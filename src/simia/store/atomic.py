@@ -1,0 +1,70 @@
+"""A small file that is either the old one or the new one, whatever happens in between."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from simia.errors import DiskFull, StoreError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+sync_data = getattr(os, "fdatasync", os.fsync)
+"""``fdatasync``, or ``fsync`` where the system has no other."""
+
+
+@contextmanager
+def disk(path: Path, doing: str) -> Iterator[None]:
+    """Turn an ``OSError`` inside the block into a StoreError that names ``path`` and what to do.
+
+    Raises:
+        DiskFull: no space, quota or file size left.
+        StoreError: any other failure.
+    """
+    try:
+        yield
+    except OSError as cause:
+        raise as_store_error(cause, path, doing) from cause
+
+
+def as_store_error(cause: OSError, path: Path, doing: str) -> StoreError:
+    """The StoreError that says what ``cause`` means for the run."""
+    reason = os.strerror(cause.errno) if cause.errno else str(cause)
+    if cause.errno in _FULL:
+        return DiskFull(
+            f"cannot {doing} {path}: {reason}; every acknowledged record is safe: "
+            f"free some space there, then go on with --resume"
+        )
+    return StoreError(f"cannot {doing} {path}: {reason}; check the disk and the permissions, then go on with --resume")
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace ``path`` by ``content``, on the disk when this returns.
+
+    Raises:
+        DiskFull: no room for it; the old file is untouched.
+        StoreError: the folder cannot be written.
+    """
+    scratch = path.with_name(path.name + ".new")
+    with disk(path, "write"):
+        try:
+            with open(scratch, "wb") as file:
+                file.write(content)
+                file.flush()
+                sync_data(file.fileno())
+            os.replace(scratch, path)
+        except OSError:
+            with suppress(OSError):
+                scratch.unlink()
+            raise
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in ``folder`` durable: a new file survives a power cut only after this."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

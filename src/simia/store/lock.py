@@ -1,0 +1,56 @@
+"""One writer at a time."""
+
+import fcntl
+import os
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+import orjson
+
+from simia.errors import RunLocked, StoreError
+from simia.store.atomic import disk
+
+
+class RunLock:
+    """An OS lock on the file ``lock`` of a run folder, held until :meth:`release`.
+
+    The lock belongs to the open file, so the system frees it when the process dies, however it dies; the text in the
+    file only tells people who holds it. A second lock in the same process is refused too.
+
+    Raises:
+        RunLocked: another writer holds it; the message names its process and host.
+        StoreError: the file system has no locks.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / "lock"
+        with disk(path, "open"):
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _holder(self._handle)
+            os.close(self._handle)
+            raise RunLocked(
+                f"run folder {folder} is being written by {holder}: wait until it ends, stop it, or take another --run"
+            ) from None
+        except OSError as cause:
+            os.close(self._handle)
+            raise StoreError(f"cannot lock {path}: {cause.strerror}; put --run on a file system with locks") from cause
+        # The names are for people: a full disk must not keep a run from being resumed.
+        with suppress(OSError):
+            os.ftruncate(self._handle, 0)
+            os.pwrite(self._handle, orjson.dumps({"pid": os.getpid(), "host": socket.gethostname()}), 0)
+
+    def release(self) -> None:
+        """Let others write. The file stays: deleting it could give two processes a lock each."""
+        os.close(self._handle)
+
+
+def _holder(handle: int) -> str:
+    try:
+        content = orjson.loads(os.pread(handle, 1024, 0))
+        return f"process {content['pid']} on {content['host']}"
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return "another process"

@@ -1,0 +1,62 @@
+"""What a run was made from."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from simia.types import JsonObject, Value, canonical_json, same
+
+_INFORMATIONAL = frozenset({"version", "created", "model_reason"})
+_ABSENT = object()
+
+
+class Manifest(Value):
+    """Everything that decides what a run produces, and a few words for people.
+
+    ``config`` is the resolved recipe and holds no secrets; ``prompts`` and ``seeds`` are SHA-256 by name. ``version``,
+    ``created`` and ``model_reason`` inform and decide nothing.
+    """
+
+    run: str
+    version: str
+    created: str
+    config: JsonObject
+    prompts: dict[str, str] = {}
+    seeds: dict[str, str] = {}
+    licences: tuple[str, ...] = ()
+    model: str = ""
+    model_reason: str = ""
+
+    def differences(self, other: "Manifest") -> tuple[str, ...]:
+        """Dotted keys whose values differ, in sorted order; informational keys are not compared."""
+        return tuple(sorted(key for key, _, _ in _unequal(_plain(self), _plain(other), "")))
+
+    def explain(self, other: "Manifest", limit: int = 6) -> str:
+        """The differences as a sentence part: ``key: this value, now that value; ...``, at most ``limit`` keys."""
+        found = sorted(_unequal(_plain(self), _plain(other), ""), key=lambda difference: difference[0])
+        parts = [f"{key}: was {_short(was)}, now {_short(now)}" for key, was, now in found[:limit]]
+        if len(found) > limit:
+            parts.append(f"and {len(found) - limit} more")
+        return "; ".join(parts)
+
+
+def _plain(manifest: Manifest) -> JsonObject:
+    content: JsonObject = orjson.loads(canonical_json(manifest.model_dump(mode="json")))
+    return {key: value for key, value in content.items() if key not in _INFORMATIONAL}
+
+
+def _unequal(was: JsonObject, now: JsonObject, prefix: str) -> Iterator[tuple[str, Any, Any]]:
+    for key in was.keys() | now.keys():
+        before, after = was.get(key, _ABSENT), now.get(key, _ABSENT)
+        if isinstance(before, dict) and isinstance(after, dict):
+            yield from _unequal(before, after, f"{prefix}{key}.")
+        elif before is _ABSENT or after is _ABSENT or not same(before, after):
+            yield f"{prefix}{key}", before, after
+
+
+def _short(value: Any) -> str:
+    if value is _ABSENT:
+        return "absent"
+    text = canonical_json(value).decode()
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,246 @@
+"""A run: a folder that says what it was made from, and holds everything that was made."""
+
+import os
+import re
+from pathlib import Path
+from types import TracebackType
+
+import orjson
+from pydantic import ValidationError
+
+from simia.errors import CorruptStream, ManifestMismatch, StoreError
+from simia.store.atomic import disk, sync_folder, write_atomically
+from simia.store.commit import GroupCommit
+from simia.store.lock import RunLock
+from simia.store.manifest import Manifest
+from simia.store.replies import ReplyLog
+from simia.store.stream import Stream
+from simia.store.worlds import Worlds
+from simia.types import JsonObject
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+class Run:
+    """A run folder, open. Made by :meth:`create`, :meth:`resume` or :meth:`read`; a context manager that closes it.
+
+    ::
+
+        run.json              the manifest
+        replies.jsonl         every paid reply
+        worlds.jsonl          each world once
+        streams/NAME.jsonl    the outcomes of a stage
+        meter.json            usage and cost so far
+        lock                  who writes
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, lock: RunLock | None) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self._lock = lock
+        self._commit = GroupCommit()
+        self._streams: dict[str, Stream] = {}
+        self._meter: JsonObject | None = None
+        writable = lock is not None
+        self.worlds = Worlds(folder / "worlds.jsonl", self._commit, writable=writable)
+        self.replies = ReplyLog(folder / "replies.jsonl", self._commit, writable=writable)
+
+    @classmethod
+    def create(cls, folder: Path, manifest: Manifest) -> "Run":
+        """A new run in ``folder``, which is made where it is missing.
+
+        Raises:
+            RunLocked: another process writes there.
+            StoreError: the folder holds a run already, or cannot be written.
+        """
+        with disk(folder, "make the run folder"):
+            folder.mkdir(parents=True, exist_ok=True)
+        lock = RunLock(folder)
+        try:
+            if (folder / "run.json").exists():
+                raise StoreError(f"{folder} holds a run already: go on with it by --resume, or take another --run")
+            if (folder / "streams").exists() or (folder / "replies.jsonl").exists():
+                raise StoreError(f"{folder} holds parts of a run but no run.json: take another --run")
+            content = orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
+            write_atomically(folder / "run.json", content + b"\n")
+            return cls(folder, manifest, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def resume(cls, folder: Path, manifest: Manifest) -> "Run":
+        """The run in ``folder``, to be gone on with. Torn last lines are cut off as its files are opened.
+
+        Raises:
+            ManifestMismatch: it was made from something else; the message names the keys.
+            RunLocked: another process writes it.
+            CorruptStream: a file was written by something else.
+            StoreError: there is no run in the folder.
+        """
+        _demand_run(folder)
+        lock = RunLock(folder)
+        try:
+            found = _read_manifest(folder)
+            keys = found.differences(manifest)
+            if keys:
+                raise ManifestMismatch(
+                    f"run folder {folder} belongs to another configuration: {found.explain(manifest)}; "
+                    f"change that back, or take another --run",
+                    keys,
+                )
+            return cls(folder, found, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def read(cls, folder: Path) -> "Run":
+        """The run in ``folder``, to look at: no lock, nothing is changed, a writer may be at work.
+
+        Raises:
+            CorruptStream: a file was written by something else.
+            StoreError: there is no run in the folder.
+        """
+        _demand_run(folder)
+        return cls(folder, _read_manifest(folder), None)
+
+    def stream(self, name: str) -> Stream:
+        """The stream of the stage ``name``, empty at first; the same object each time.
+
+        Raises:
+            CorruptStream: a line in its middle cannot be read.
+            StoreError: the name cannot be a file name.
+        """
+        stream = self._streams.get(name)
+        if stream is None:
+            stream = self._streams[name] = Stream(self._path(name), self._commit, writable=self._lock is not None)
+        return stream
+
+    def stream_names(self) -> tuple[str, ...]:
+        """The streams on disk, sorted."""
+        return tuple(sorted(path.stem for path in (self.folder / "streams").glob("*.jsonl")))
+
+    def restart_stream(self, name: str) -> Stream:
+        """Drop what a derived stage wrote and begin its stream anew: only for what can be made again at no cost.
+
+        The old stream object is closed. Interrupted half-way, the stream is either whole or gone.
+
+        Raises:
+            StoreError: the run was opened for reading, or the file cannot be removed.
+        """
+        if self._lock is None:
+            raise StoreError(f"{self.folder} was opened for reading: open it with Run.resume to restart {name!r}")
+        path = self._path(name)
+        old = self._streams.pop(name, None)
+        if old is not None:
+            self._commit.commit_now()
+            old.discard()
+        with disk(path, "remove"):
+            path.unlink(missing_ok=True)
+            if path.parent.exists():
+                sync_folder(path.parent)
+        return self.stream(name)
+
+    async def commit(self) -> None:
+        """Wait until everything written so far is on the disk.
+
+        Raises:
+            StoreError: the disk failed or is full.
+        """
+        for stream in self._streams.values():
+            stream.flush()
+        await self._commit.commit()
+
+    def save_meter(self, totals: JsonObject) -> None:
+        """Keep usage and cost so far; the file is replaced with the next group commit, so this never waits.
+
+        After a ``kill -9`` it may be one commit behind: :meth:`ReplyLog.usage` counts exactly.
+
+        Raises:
+            StoreError: the run was opened for reading.
+        """
+        if self._lock is None:
+            raise StoreError(f"{self.folder} was opened for reading: open it with Run.resume to write")
+        self._meter = totals
+        self._commit.replace(self.folder / "meter.json", orjson.dumps(totals, option=orjson.OPT_INDENT_2) + b"\n")
+
+    def load_meter(self) -> JsonObject | None:
+        """What was saved last, or None where nothing was.
+
+        Raises:
+            CorruptStream: the file is no JSON object.
+        """
+        if self._meter is not None:
+            return self._meter
+        path = self.folder / "meter.json"
+        if not path.exists():
+            return None
+        with disk(path, "read"):
+            content = path.read_bytes()
+        try:
+            totals = orjson.loads(content)
+        except orjson.JSONDecodeError as cause:
+            raise CorruptStream(f"{path} is no JSON: {cause}; remove it, the replies tell the usage") from cause
+        if not isinstance(totals, dict):
+            raise CorruptStream(f"{path} is no JSON object; remove it, the replies tell the usage")
+        return totals
+
+    def close(self) -> None:
+        """Commit, close every file and let others write.
+
+        Raises:
+            StoreError: the last commit failed.
+        """
+        try:
+            try:
+                for stream in self._streams.values():
+                    stream.flush()
+            finally:
+                self._commit.close()
+        finally:
+            for stream in self._streams.values():
+                stream.discard()
+            self.replies.close()
+            self.worlds.close()
+            if self._lock is not None:
+                self._lock.release()
+                self._lock = None
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except StoreError:
+            # An error on the way out must not hide the one that led here.
+            if error is None:
+                raise
+
+    def _path(self, name: str) -> Path:
+        if not _NAME.fullmatch(name):
+            raise StoreError(f"a stream cannot be called {name!r}: use letters, digits, '_', '-' and '.'")
+        return self.folder / "streams" / f"{name}.jsonl"
+
+
+def _demand_run(folder: Path) -> None:
+    if not os.path.exists(folder / "run.json"):
+        raise StoreError(f"{folder} holds no run (no run.json): leave --resume out to begin one, or check --run")
+
+
+def _read_manifest(folder: Path) -> Manifest:
+    path = folder / "run.json"
+    with disk(path, "read"):
+        content = path.read_bytes()
+    try:
+        return Manifest.model_validate_json(content)
+    except ValidationError as cause:
+        problem = cause.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in problem["loc"])
+        raise CorruptStream(
+            f"{path} is no manifest of this version of simia: {where or 'the text'}: {problem['msg']}; "
+            f"use the version that wrote it, or take another --run"
+        ) from cause
