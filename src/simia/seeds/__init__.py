@@ -1,1 +1,5 @@
-"""."""
+"""Reading seeds: from files in the formats that are out there, from world folders, bundled, or executed in tau2."""
+
+from simia.seeds.front_door import bundled_names, read
+
+__all__ = ["bundled_names", "read"]

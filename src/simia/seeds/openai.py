@@ -1,0 +1,101 @@
+"""Seeds from chat-completions messages and tools: ``{"messages": [...], "tools": [...]}``, one record each.
+
+A leading system message is the policy. ``tools`` may be JSON text, as datasets with a fixed schema have it. Optional
+keys: ``id``, ``task``, ``initial_state``, ``licence``, ``metadata``. Without ``task`` the first user message is it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simia.errors import FormatError
+from simia.formats import openai
+from simia.seeds.declared import Worlds
+from simia.types import JsonObject, Message, Seed, SystemMessage, UserMessage, WorldSpec
+
+NAME = "openai"
+LICENCE = "NOASSERTION"
+
+
+def recognises(record: Any) -> bool:
+    """Whether a record looks like this format."""
+    return isinstance(record, Mapping) and isinstance(record.get("messages"), Sequence)
+
+
+class Reader:
+    """Turns records into seeds. With ``world`` given, records need no policy and no tools of their own."""
+
+    def __init__(self, licence: str | None = None, world: WorldSpec | None = None) -> None:
+        self._licence = licence
+        self._world = world
+        self._worlds = Worlds(NAME)
+
+    def seed(self, record: Any, seed_id: str) -> Seed:
+        """The seed of a record.
+
+        Raises:
+            FormatError: the record is not in this format.
+            SchemaError: a schema of a tool is none.
+        """
+        if not recognises(record):
+            raise FormatError(f"no list under 'messages' in {_shape(record)}")
+        policy, messages = split_policy(openai.parse_messages(record["messages"]))
+        own = record.get("licence", record.get("license"))
+        licence = self._licence or (own if isinstance(own, str) else None)
+        if self._world is not None:
+            world, licence = self._world, licence or self._world.licence
+        else:
+            licence = licence or LICENCE
+            world = self._worlds.world(policy, record.get("tools"), licence)
+        return Seed(
+            id=str(record.get("id", seed_id)),
+            world=world,
+            task=task_of(record.get("task"), messages),
+            reference=messages,
+            initial_state=_object(record, "initial_state"),
+            licence=licence,
+            metadata=_object(record, "metadata") or {},
+        )
+
+
+def split_policy(messages: Sequence[Message]) -> tuple[str, tuple[Message, ...]]:
+    """The text of the leading system messages, and the messages without any system message.
+
+    Raises:
+        FormatError: nothing is left.
+    """
+    policy: list[str] = []
+    for message in messages:
+        if not isinstance(message, SystemMessage):
+            break
+        policy.append(message.content)
+    rest = tuple(message for message in messages if not isinstance(message, SystemMessage))
+    if not rest:
+        raise FormatError("the conversation has no message beside the system's")
+    return "\n\n".join(policy), rest
+
+
+def task_of(declared: Any, messages: Sequence[Message]) -> str:
+    """The declared task, or else what the user says first.
+
+    Raises:
+        FormatError: there is neither.
+    """
+    if isinstance(declared, str) and declared.strip():
+        return declared
+    for message in messages:
+        if isinstance(message, UserMessage) and message.content.strip():
+            return message.content
+    raise FormatError("the record has no task, and no user message that could be it")
+
+
+def _object(record: Mapping[str, Any], key: str) -> JsonObject | None:
+    value = record.get(key)
+    if value is not None and not isinstance(value, dict):
+        raise FormatError(f"{key!r} is no object: {value!r:.80}")
+    return value
+
+
+def _shape(record: Any) -> str:
+    if isinstance(record, Mapping):
+        return f"a record with the keys {', '.join(map(str, record)) or '(none)'}"
+    return f"a record that is {type(record).__name__}, not an object"

@@ -1,0 +1,114 @@
+"""The records of a seed file, one at a time: JSON Lines, one JSON array, or JSON values one after another.
+
+A file of any size is read in pieces; memory holds one record and one piece.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from simia.errors import RecordError, SeedError
+
+OnBad = Callable[[RecordError], None]
+
+_PIECE = 1 << 18
+# A whole string is one token, so that the scan jumps over text, which is most of a file of conversations. A lone quote
+# is a string that does not end in what was read so far.
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\],]', re.DOTALL)
+_BLANK = b" \t\r\n"
+
+
+def records(path: Path, on_bad: OnBad) -> Iterator[tuple[int, Any]]:
+    """Line number and value of each record of a JSON file. A record that is no JSON goes to ``on_bad``.
+
+    Raises:
+        SeedError: the file is missing, cannot be read, or is empty.
+    """
+    try:
+        with path.open("rb") as file:
+            start = _first_bytes(file)
+            if not start:
+                raise SeedError(f"{path} is empty: a seed file needs at least one record")
+            file.seek(0)
+            spelled = _values(file) if start[:1] == b"[" or _is_spread(start) else enumerate(file, start=1)
+            for line, text in spelled:
+                yield from _loaded(path, line, text, on_bad)
+    except FileNotFoundError:
+        raise SeedError(f"no file {path}: check the path") from None
+    except OSError as cause:
+        raise SeedError(f"cannot read {path}: {cause.strerror}") from cause
+
+
+def _loaded(path: Path, line: int, text: bytes, on_bad: OnBad) -> Iterator[tuple[int, Any]]:
+    text = text.strip()
+    if not text:
+        return
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as cause:
+        on_bad(RecordError(str(path), line, f"no JSON: {cause}"))
+        return
+    yield line, value
+
+
+def _first_bytes(file: BinaryIO) -> bytes:
+    """What stands at the start of the file, after white space and a byte order mark."""
+    while piece := file.read(_PIECE):
+        text = piece.removeprefix(b"\xef\xbb\xbf").lstrip(_BLANK)
+        if text:
+            return text
+    return b""
+
+
+def _is_spread(start: bytes) -> bool:
+    """Whether the first record goes over several lines, so that lines are no records."""
+    first, newline, _ = start.partition(b"\n")
+    return bool(newline) and first.strip(_BLANK) in (b"{", b"")
+
+
+def _values(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Line and text of each value of a top-level array, or of values one after another.
+
+    The text is cut at brackets, whatever stands between them: a value that is no JSON does not spoil the next.
+    """
+    buffer = b""
+    line = 1
+    depth = -1
+    base = 0
+    scan = 0
+    begin: int | None = None
+    while piece := file.read(_PIECE):
+        buffer += piece
+        for token in _TOKEN.finditer(buffer, scan):
+            mark = token.group()
+            scan = token.start()
+            if mark == b'"':
+                break
+            scan = token.end()
+            if depth < 0:
+                base = depth = 1 if mark == b"[" else 0
+                if base:
+                    continue
+            if mark in b"{[":
+                if depth == base:
+                    begin = token.start() if begin is None else begin
+                depth += 1
+            elif mark in b"}]":
+                depth -= 1
+                if depth == base and begin is not None:
+                    yield line + buffer.count(b"\n", 0, begin), buffer[begin:scan]
+                    begin = None
+                elif depth < base:
+                    if mark == b"]":
+                        return
+                    depth = base
+                    yield line + buffer.count(b"\n", 0, token.start()), mark
+        used = scan if begin is None else begin
+        line += buffer.count(b"\n", 0, used)
+        buffer, scan = buffer[used:], scan - used
+        begin = None if begin is None else 0
+    if begin is not None:
+        yield line, buffer
