@@ -1,0 +1,179 @@
+"""The chat model over the embedded server: one request at a time per slot, every schema as a grammar."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import orjson
+
+from simia.errors import (
+    ModelNotFound,
+    ModelTimeout,
+    ReplyCut,
+    RequestRefused,
+    ServerFailed,
+    StructuredOutputUnsupported,
+)
+from simia.formats.openai import render_messages, render_tools
+from simia.models.answers import read_completion
+from simia.models.embedded.fetch import SMOLLM2, Say, embedded_gguf, say_to_stderr
+from simia.models.embedded.grammar import Grammar, grammar_for
+from simia.models.embedded.launch import EmbeddedServer, serve
+from simia.models.refusals import Asked, refusal
+from simia.types import ChatReply, ChatRequest
+
+# The tail below 5 % of the likeliest token is noise in a small quantised model, and a temperature of 1 draws from it
+# often. These two are llama.cpp's names; both are sent, so that no default of a server decides a result.
+_MIN_P = 0.05
+_TOP_K = 0
+# llama.cpp writes its log from a thread of its own.
+_LOG_SETTLES_S = 0.02
+_REFUSED_GRAMMAR = "llg error:"
+
+
+@asynccontextmanager
+async def open_embedded(
+    gguf: Path | None = None,
+    *,
+    slots: int = 2,
+    context: int = 8192,
+    threads: int | None = None,
+    timeout_s: float = 600.0,
+    say: Say = say_to_stderr,
+) -> AsyncIterator["EmbeddedModel"]:
+    """A language model on this machine: the GGUF file at ``gguf``, or SmolLM2, which is fetched at the first use.
+
+    Args:
+        context: tokens of one prompt and its reply together.
+        timeout_s: for one request, from the moment it has a slot.
+
+    Raises:
+        ExtraMissing: the extra ``local`` is not installed.
+        ConfigError: the model cannot be fetched, or llama.cpp cannot load the file.
+    """
+    name = SMOLLM2.name if gguf is None else gguf.stem
+    path = await asyncio.to_thread(embedded_gguf, say=say) if gguf is None else gguf
+    async with serve(path, slots=slots, context=context, threads=threads, name=name) as server:
+        timeout = aiohttp.ClientTimeout(total=timeout_s)
+        async with aiohttp.ClientSession(headers=server.headers, timeout=timeout) as session:
+            yield EmbeddedModel(server, session)
+
+
+class EmbeddedModel:
+    """Answers from an embedded server. ``server`` tells its limits."""
+
+    def __init__(self, server: EmbeddedServer, session: aiohttp.ClientSession) -> None:
+        self.server = server
+        self._session = session
+        self._free_slots = asyncio.Semaphore(server.slots)
+        self._taking_all = asyncio.Lock()
+        self._proving = asyncio.Lock()
+        self._proven: set[Grammar] = set()
+        self._notes: dict[str, None] = {}
+        self._asked = Asked(shown=server.base_url, model=server.name, key=server.api_key, key_name="its own key")
+
+    @property
+    def name(self) -> str:
+        """The model's name: that of its file."""
+        return self.server.name
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of the schemas asked for so far no grammar enforces, each once: ``JSON pointer: what``."""
+        return tuple(self._notes)
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """The answer. Under a ``response_schema``, one that finished with ``stop`` is JSON in the schema's language.
+
+        Without ``id_slot``: the server then takes the free slot whose cached prompt has the longest common beginning.
+
+        Raises:
+            ContextOverflow: the prompt alone does not fit. A reply that does not fit ends with ``length``.
+            StructuredOutputUnsupported: llguidance cannot compile the schema's grammar; the message holds its reason.
+            ModelNotFound: the server's process is gone.
+            ModelTimeout: no whole answer in time.
+            RequestRefused: tools and a schema at once, which llama.cpp does not take.
+        """
+        if request.tools and request.response_schema is not None:
+            raise RequestRefused("the embedded model takes tools or a response_schema, not both: put one in the prompt")
+        body: dict[str, Any] = {
+            "model": request.model,
+            "messages": render_messages(request.messages, reasoning=False),
+            "temperature": request.sampling.temperature,
+            "max_tokens": request.sampling.max_tokens,
+            "top_p": request.sampling.top_p,
+            "top_k": _TOP_K,
+            "min_p": _MIN_P,
+            "cache_prompt": True,
+        }
+        if request.sampling.seed is not None:
+            body["seed"] = request.sampling.seed & 0x7FFFFFFF
+        if request.sampling.stop:
+            body["stop"] = list(request.sampling.stop)
+        if request.tools:
+            body["tools"] = render_tools(request.tools)
+        async with self._free_slots:
+            if request.response_schema is not None:
+                grammar = grammar_for(request.response_schema)
+                body["grammar"] = grammar.text
+                await self._prove(grammar, body)
+            answer = await self.post("/v1/chat/completions", body)
+        return read_completion(answer, asked=self.name, shown=self.server.base_url)
+
+    @asynccontextmanager
+    async def all_slots(self) -> AsyncIterator[None]:
+        """A time in which no other request runs."""
+        async with self._taking_all, AsyncExitStack() as held:
+            for _ in range(self.server.slots):
+                await held.enter_async_context(self._free_slots)
+            yield
+
+    async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """What the server answers to ``body`` at ``path``, a JSON object.
+
+        Raises:
+            ModelError: as ``complete``.
+        """
+        try:
+            async with self._session.post(self.server.url + path, data=orjson.dumps(body)) as response:
+                status, headers, data = response.status, response.headers, await response.read()
+        except TimeoutError:
+            raise ModelTimeout(
+                f"{self.name} gave no whole answer in time: lower max_tokens, or take more threads"
+            ) from None
+        except aiohttp.ClientError as cause:
+            if death := await self.server.death():
+                raise ModelNotFound(f"{death}; what was answered is kept: start again with --resume") from None
+            raise ServerFailed(f"the connection to the embedded server broke ({type(cause).__name__})") from None
+        if status != 200:
+            raise refusal(status, headers, data, self._asked)
+        try:
+            answer: dict[str, Any] = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            raise ReplyCut(f"the embedded server's answer is no JSON ({len(data)} bytes)") from None
+        return answer
+
+    async def _prove(self, grammar: Grammar, body: dict[str, Any]) -> None:
+        """Find out whether the server compiles ``grammar``: where it cannot, it answers without one and says so only
+        in its log.
+
+        One token of the same request shows it. The prompt is then in the slot's cache, so the time is not lost. One
+        at a time, so that an error in the log has one owner.
+        """
+        if grammar in self._proven:
+            return
+        async with self._proving:
+            if grammar in self._proven:
+                return
+            mark = self.server.log_size()
+            await self.post("/v1/chat/completions", {**body, "max_tokens": 1})
+            await asyncio.sleep(_LOG_SETTLES_S)
+            for line in self.server.log_lines(mark):
+                if _REFUSED_GRAMMAR in line:
+                    reason = line.split(_REFUSED_GRAMMAR, 1)[1].strip()
+                    raise StructuredOutputUnsupported(f"no grammar can be made of the reply's JSON Schema: {reason}")
+            self._proven.add(grammar)
+            self._notes.update(dict.fromkeys(grammar.notes))
