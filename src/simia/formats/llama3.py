@@ -9,6 +9,7 @@ source: where text or a malformed call stands beside, ``<|python_tag|>`` comes b
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from simia.errors import FormatError
@@ -24,7 +25,7 @@ from simia.formats.calls import (
 )
 from simia.formats.markers import escape, json_line, render_reasoning, split_reasoning, unescape
 from simia.formats.observation import unwrap, wrap
-from simia.types import AssistantMessage, Message, SystemMessage, ToolCall, ToolSpec, UserMessage
+from simia.types import AssistantMessage, MalformedToolCall, Message, SystemMessage, ToolCall, ToolSpec, UserMessage
 
 _TAG = "<|python_tag|>"
 _SEPARATOR = re.compile(r"[\s;]*")
@@ -106,19 +107,25 @@ def _render_turn(message: AssistantMessage) -> str:
     calls = calls_of(message)
     if not calls:
         return _guarded(escape(message.content))
-    named = [_spell_call(call) for call in calls if isinstance(call, ToolCall) or call.name]
-    segments = ["; ".join(named)] if named else []
-    for call in message.malformed_calls:
-        if not call.name:
-            text = escape(call.text)
-            segments.append(json_line([call.text]) if _read_sequence(text) else text)
-    if not message.content and len(segments) == 1 and named:
+    segments: list[str] = []
+    for named, run in groupby(calls, key=lambda call: bool(call.name)):
+        if named:
+            segments.append("; ".join(map(_spell_call, run)))
+        else:
+            segments += map(_spell_nameless, run)
+    if not message.content and all(call.name for call in calls):
         return segments[0]
     return _TAG.join([escape(message.content), *segments])
 
 
 def _spell_call(call: Call) -> str:
     return json_line({"name": call.name, "parameters": call.arguments if isinstance(call, ToolCall) else call.text})
+
+
+def _spell_nameless(call: Call) -> str:
+    verbatim = call.text if isinstance(call, MalformedToolCall) else ""
+    text = escape(verbatim)
+    return json_line([verbatim]) if _read_sequence(text) else text
 
 
 def _render_observations(turn: Turn) -> list[str]:
