@@ -1,0 +1,391 @@
+"""Postprocess passes: what they restore, what they drop, what they leave alone."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simia.errors import ConfigError, FormatError
+from simia.synthesis.postprocess import PASSES, Postprocess, PostprocessSettings
+from simia.types import (
+    AssistantMessage,
+    Dropped,
+    Kept,
+    Message,
+    Seed,
+    StopReason,
+    ToolCall,
+    ToolMessage,
+    Trajectory,
+    UserMessage,
+    WorldSpec,
+)
+
+Conversation = Callable[..., Trajectory]
+NESTED = {
+    "order_id": "#W12",
+    "items": [{"sku": 'it\'s a "lamp"', "count": 2}, {"sku": "b, {c}: [d]", "count": 1}],
+    "price": 7.5,
+}
+
+
+@pytest.fixture
+def chain(world: WorldSpec, seed: Seed) -> Postprocess:
+    """All default passes."""
+    return Postprocess(PostprocessSettings(), lambda _: world, lambda _: seed)
+
+
+def kept(result: Kept[Trajectory] | Dropped) -> Trajectory:
+    assert isinstance(result, Kept), result
+    return result.value
+
+
+def rule(result: object) -> str:
+    assert isinstance(result, Dropped), result
+    return result.rule
+
+
+def arguments_of(trajectory: Trajectory) -> Any:
+    message = trajectory.messages[1]
+    assert isinstance(message, AssistantMessage)
+    return message.tool_calls[0].arguments
+
+
+def with_messages(trajectory: Trajectory, *messages: Message) -> Trajectory:
+    return Trajectory(**{**{name: getattr(trajectory, name) for name in Trajectory.model_fields}, "messages": messages})
+
+
+MANGLERS: dict[str, Callable[[str], str]] = {
+    "a trailing comma": lambda text: text[:-1] + ",}",
+    "a missing brace": lambda text: text[:-1],
+    "a code fence": lambda text: f"```json\n{text}\n```",
+    "a fence and a trailing comma": lambda text: f"```\n{text[:-1]},}}\n```",
+    "a JSON string": json.dumps,
+}
+
+
+@pytest.mark.parametrize("kind", MANGLERS)
+def test_a_malformed_call_is_restored_to_the_exact_object(
+    kind: str, chain: Postprocess, conversation: Conversation
+) -> None:
+    text = MANGLERS[kind](json.dumps(NESTED))
+    restored = kept(chain.apply(conversation(text, "change_order")))
+    assert arguments_of(restored) == NESTED
+    assert restored.repairs == ("repair_json:call_1",)
+
+
+def test_single_quotes_and_bare_keys_are_restored(chain: Postprocess, conversation: Conversation) -> None:
+    expected = {"order_id": "#W12", "verbose": True}
+    for text in ("{'order_id': '#W12', 'verbose': true}", '{order_id: "#W12", verbose: true}', str(expected)):
+        assert arguments_of(kept(chain.apply(conversation(text)))) == expected
+
+
+word = st.text("abcdefgh XYZ-#.19éß", min_size=1, max_size=12).map(str.strip).filter(bool)
+order = st.fixed_dictionaries(
+    {
+        "order_id": word,
+        "items": st.lists(st.fixed_dictionaries({"sku": word, "count": st.integers(1, 99)}), max_size=3),
+    },
+    optional={"price": st.integers(1, 9999).map(lambda cents: cents / 100), "note": st.none() | word},
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(order, st.sampled_from([*sorted(MANGLERS), "single quotes", "bare keys"]))
+def test_no_repair_gives_another_object_than_was_meant(
+    world: WorldSpec, conversation: Conversation, meant: dict[str, Any], kind: str
+) -> None:
+    passes = PostprocessSettings(passes=("repair_json",))
+    text = json.dumps(meant, ensure_ascii=False)
+    if kind == "single quotes":
+        text = text.replace('"', "'")
+    elif kind == "bare keys":
+        for key in ("order_id", "items", "sku", "count", "price", "note"):
+            text = text.replace(f'"{key}":', f"{key}:")
+    else:
+        text = MANGLERS[kind](text)
+    result = Postprocess(passes, lambda _: world).apply(conversation(text, "change_order"))
+    assert arguments_of(kept(result)) == meant
+
+
+@settings(max_examples=150, deadline=None)
+@given(order, st.data())
+def test_a_cut_text_never_becomes_a_call_with_invented_or_empty_values(
+    world: WorldSpec, conversation: Conversation, meant: dict[str, Any], data: st.DataObject
+) -> None:
+    text = json.dumps(meant, ensure_ascii=False)
+    cut = text[: data.draw(st.integers(0, len(text)))]
+    result = Postprocess(PostprocessSettings(passes=("repair_json",)), lambda _: world).apply(
+        conversation(cut, "change_order")
+    )
+    if isinstance(result, Dropped):
+        assert result.rule == "unreadable_call"
+        return
+    strings: list[Any] = [arguments_of(result.value)]
+    while strings:
+        value = strings.pop()
+        assert value != ""
+        strings.extend(value.values() if isinstance(value, dict) else value if isinstance(value, list) else [])
+        if isinstance(value, str):
+            assert json.dumps(value, ensure_ascii=False) in text
+
+
+def test_a_text_cut_inside_a_string_is_dropped(chain: Postprocess, conversation: Conversation) -> None:
+    assert rule(chain.apply(conversation('{"order_id": "#W1'))) == "unreadable_call"
+
+
+def test_a_missing_value_is_not_replaced_by_an_empty_one(chain: Postprocess, conversation: Conversation) -> None:
+    assert rule(chain.apply(conversation('{"order_id": }'))) == "unreadable_call"
+
+
+def test_repaired_parallel_calls_stand_in_the_order_of_their_observations(
+    chain: Postprocess, conversation: Conversation
+) -> None:
+    base = conversation("{'order_id': '#W12'}")
+    caller = base.messages[1]
+    assert isinstance(caller, AssistantMessage)
+    second = ToolCall(id="call_2", name="get_order", arguments={"order_id": "#W13"})
+    both = AssistantMessage(tool_calls=(second,), malformed_calls=caller.malformed_calls)
+    answer = ToolMessage(call_id="call_2", name="get_order", content="{}")
+    messages = (base.messages[0], both, base.messages[2], answer, base.messages[3])
+    repaired = kept(chain.apply(with_messages(base, *messages))).messages[1]
+    assert isinstance(repaired, AssistantMessage)
+    assert [call.id for call in repaired.tool_calls] == ["call_1", "call_2"]
+
+
+def test_a_call_whose_name_was_lost_in_its_text_gets_it_back(chain: Postprocess, conversation: Conversation) -> None:
+    text = "{'name': 'get_order', 'arguments': {'order_id': '#W12'}}"
+    broken = conversation(text)
+    caller = broken.messages[1]
+    assert isinstance(caller, AssistantMessage)
+    nameless = caller.malformed_calls[0].model_copy(update={"name": None})
+    messages = (broken.messages[0], AssistantMessage(malformed_calls=(nameless,)), *broken.messages[2:])
+    assert arguments_of(kept(chain.apply(with_messages(broken, *messages)))) == {"order_id": "#W12"}
+
+
+def test_a_list_written_as_text_is_decoded_and_marked(chain: Postprocess, conversation: Conversation) -> None:
+    arguments = {"order_id": "#W12", "items": '[{"sku": "a", "count": 1}]'}
+    decoded = kept(chain.apply(conversation(arguments, "change_order")))
+    assert arguments_of(decoded) == {"order_id": "#W12", "items": [{"sku": "a", "count": 1}]}
+    assert decoded.repairs == ("decode_arguments:call_1",)
+
+
+@pytest.mark.parametrize(
+    ("name", "given_arguments", "expected"),
+    [
+        ("change_order", {"items": [{"sku": "a", "count": "5"}]}, {"items": [{"sku": "a", "count": 5}]}),
+        ("change_order", {"items": [{"sku": "a", "count": 5.0}]}, {"items": [{"sku": "a", "count": 5}]}),
+        ("change_order", {"items": [], "price": "7.25"}, {"items": [], "price": 7.25}),
+        ("get_order", {"verbose": "true"}, {"verbose": True}),
+    ],
+)
+def test_lossless_coercion_gives_the_type_that_the_schema_asks_for(
+    name: str, given_arguments: dict[str, Any], expected: dict[str, Any], chain: Postprocess, conversation: Conversation
+) -> None:
+    coerced = arguments_of(kept(chain.apply(conversation({"order_id": "#W12"} | given_arguments, name))))
+    assert json.dumps(coerced, sort_keys=True) == json.dumps({"order_id": "#W12"} | expected, sort_keys=True)
+
+
+@pytest.mark.parametrize("count", ["05", "5.5", "five", "", 5.5, None, "-0"])
+def test_what_cannot_be_coerced_without_loss_is_dropped(
+    count: Any, chain: Postprocess, conversation: Conversation
+) -> None:
+    arguments = {"order_id": "#W12", "items": [{"sku": "a", "count": count}]}
+    assert rule(chain.apply(conversation(arguments, "change_order"))) == "invalid_arguments"
+
+
+def test_a_number_where_a_string_is_asked_for_is_dropped(chain: Postprocess, conversation: Conversation) -> None:
+    assert rule(chain.apply(conversation({"order_id": 12}))) == "invalid_arguments"
+
+
+def test_a_string_that_looks_like_a_number_stays_where_strings_fit(
+    chain: Postprocess, conversation: Conversation
+) -> None:
+    clean = conversation({"order_id": "12"})
+    assert kept(chain.apply(clean)) is clean
+
+
+def test_an_unknown_tool_is_dropped(chain: Postprocess, conversation: Conversation) -> None:
+    assert rule(chain.apply(conversation(name="delete_order"))) == "unknown_tool"
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        "Done.<|im_start|>user",
+        "Done.</tool_call>",
+        "[INST] go on [/INST]",
+        "As an AI language model, I cannot look.",
+        "I'm an AI assistant.",
+        "Done.\nHuman: thanks",
+        "### Response: done",
+        "<think>never closed",
+    ],
+)
+def test_a_leaked_marker_is_dropped(leak: str, chain: Postprocess, conversation: Conversation) -> None:
+    leaking = conversation(reply=leak)
+    assert rule(chain.apply(leaking)) == "leaked_marker"
+    assert rule(chain.process(leaking.model_dump_json().encode())) == "leaked_marker"
+
+
+@pytest.mark.parametrize("template", ["Dear {{customer_name}},", "Dear {% name %}", "Dear ${NAME}"])
+def test_an_unfilled_template_is_dropped(template: str, chain: Postprocess, conversation: Conversation) -> None:
+    leaking = conversation(reply=template)
+    assert rule(chain.process(leaking.model_dump_json().encode())) == "unfilled_template"
+
+
+@pytest.mark.parametrize(
+    "word", ["ABC123", "#ABC-123", "112233", "123456", "<user_id>", "XXXX", "[order id]", "order_ABC123"]
+)
+def test_a_placeholder_id_is_dropped_wherever_it_stands(
+    word: str, chain: Postprocess, conversation: Conversation
+) -> None:
+    for one in (
+        conversation({"order_id": word}),
+        conversation(observation=f'{{"id":"{word}"}}'),
+        conversation(reply=word),
+    ):
+        assert rule(chain.process(one.model_dump_json().encode())) == "placeholder_id"
+
+
+@pytest.mark.parametrize(
+    "text", ["Order #W1123", "It costs 1123.45 and 123.456", "x < y > z", "ABCD12", "Call 555-123-4567"]
+)
+def test_an_ordinary_text_is_no_placeholder(text: str, chain: Postprocess, conversation: Conversation) -> None:
+    clean = conversation(reply=text)
+    assert kept(chain.apply(clean)) is clean
+
+
+def test_an_id_that_the_state_itself_has_is_no_placeholder(chain: Postprocess, conversation: Conversation) -> None:
+    known = conversation({"order_id": "ABC123"}, initial_state={"orders": {"ABC123": {}}})
+    assert kept(chain.apply(known)) is known
+
+
+def test_an_id_that_the_seed_itself_has_is_no_placeholder(
+    world: WorldSpec, seed: Seed, conversation: Conversation
+) -> None:
+    known_seed = Seed(**{**dict(seed), "task": "You want to know where order 112233 is."})
+    chain = Postprocess(PostprocessSettings(), lambda _: world, lambda _: known_seed)
+    assert isinstance(chain.apply(conversation({"order_id": "112233"})), Kept)
+
+
+def test_reasoning_in_front_of_a_reply_moves_to_its_field(chain: Postprocess, conversation: Conversation) -> None:
+    result = kept(chain.apply(conversation(reply="<think>It is there.</think>\n\nIt is pending.")))
+    last = result.messages[-1]
+    assert isinstance(last, AssistantMessage)
+    assert (last.reasoning, last.content) == ("It is there.", "It is pending.")
+
+
+def test_stripping_takes_the_reasoning_and_nothing_else(world: WorldSpec, conversation: Conversation) -> None:
+    clean = conversation()
+    thoughtful = with_messages(clean, *clean.messages[:-1], AssistantMessage(content="It is pending.", reasoning="Hm."))
+    passes = PostprocessSettings(passes=("strip_reasoning",))
+    assert kept(Postprocess(passes, lambda _: world).apply(thoughtful)) == clean
+
+
+RULES_OF_STRUCTURE = (
+    "unanswered_call",
+    "orphan_observation",
+    "duplicate_call_id",
+    "no_user_turn",
+    "broken_turn_order",
+    "empty_turn",
+    "empty_end",
+    "cut_end",
+)
+
+
+def structural_cases(base: Trajectory) -> dict[str, Trajectory]:
+    user, caller, answer, reply = base.messages
+    other = ToolMessage(call_id="call_9", name="get_order", content="{}")
+    return {
+        "unanswered_call": with_messages(base, user, caller, reply),
+        "orphan_observation": with_messages(base, user, caller, answer, other, reply),
+        "duplicate_call_id": with_messages(base, user, caller, answer, caller, answer, reply),
+        "no_user_turn": with_messages(base, caller, answer, reply),
+        "broken_turn_order": with_messages(base, user, caller, answer, reply, reply),
+        "empty_turn": with_messages(base, UserMessage(content=" "), caller, answer, reply),
+        "empty_end": with_messages(base, user, caller, answer, AssistantMessage(reasoning="Hm.")),
+        "cut_end": with_messages(base, user, caller, answer),
+    }
+
+
+@pytest.mark.parametrize("broken", RULES_OF_STRUCTURE)
+def test_a_broken_structure_is_dropped_by_its_rule(broken: str, chain: Postprocess, conversation: Conversation) -> None:
+    assert rule(chain.apply(structural_cases(conversation())[broken])) == broken
+
+
+def test_a_trajectory_that_was_stopped_early_is_cut(chain: Postprocess, conversation: Conversation) -> None:
+    assert rule(chain.apply(conversation(stop_reason=StopReason.MAX_TURNS))) == "cut_end"
+
+
+def test_a_clean_record_passes_as_its_original_bytes(chain: Postprocess, conversation: Conversation) -> None:
+    raw = conversation().model_dump_json().encode()
+    result = chain.process(raw)
+    assert isinstance(result, Kept)
+    assert result.value.raw is raw
+
+
+def test_a_changed_record_is_encoded_anew(chain: Postprocess, conversation: Conversation) -> None:
+    raw = conversation("{'order_id': '#W12'}").model_dump_json().encode()
+    result = chain.process(raw)
+    assert isinstance(result, Kept)
+    assert Trajectory.model_validate_json(result.value.raw) == result.value.trajectory
+
+
+def test_a_marker_behind_an_escape_is_found(chain: Postprocess, conversation: Conversation) -> None:
+    raw = conversation(reply="Done.<|im_start|>").model_dump_json().replace("<", "\\u003c").encode()
+    assert rule(chain.process(raw)) == "leaked_marker"
+
+
+def test_every_pass_gives_the_same_answer_with_and_without_its_signs(
+    world: WorldSpec, seed: Seed, conversation: Conversation
+) -> None:
+    texts = ["ok", "ABC123", "<|x|>", "{{a}}", "${a}", "USER: hi", "[email date]", "#xxx", "your_key_here", "{user_id}"]
+    for text in texts:
+        one = conversation(reply=text)
+        sure, quick = (Postprocess(PostprocessSettings(), lambda _: world, lambda _: seed) for _ in range(2))
+        assert type(sure.apply(one)) is type(quick.process(one.model_dump_json().encode())), text
+
+
+def test_counts_add_up_and_name_the_pass_the_rule_and_the_repair(
+    chain: Postprocess, conversation: Conversation
+) -> None:
+    for one in (conversation(), conversation("{'order_id': '#W12'}"), conversation(name="nothing")):
+        chain.apply(one)
+    assert chain.counts.as_json() == {
+        "seen": 3,
+        "kept": 2,
+        "changed": {"repair_json": 1},
+        "dropped": {"known_tools": 1},
+        "rules": {"unknown_tool": 1},
+        "repairs": {"repair_json": 1},
+    }
+
+
+def test_a_changed_trajectory_has_its_own_content_id(chain: Postprocess, conversation: Conversation) -> None:
+    broken = conversation("{'order_id': '#W12'}")
+    before = broken.content_id
+    assert kept(chain.apply(broken)).content_id != before
+
+
+def test_an_unknown_pass_is_refused_by_name(world: WorldSpec) -> None:
+    with pytest.raises(ConfigError, match="no postprocess pass polish; there are: repair_json"):
+        Postprocess(PostprocessSettings(passes=("polish",)), lambda _: world)
+
+
+def test_a_pass_named_twice_is_refused(world: WorldSpec) -> None:
+    with pytest.raises(ConfigError, match="turn_order twice"):
+        Postprocess(PostprocessSettings(passes=("turn_order", "turn_order")), lambda _: world)
+
+
+def test_bytes_that_are_no_trajectory_are_an_error_not_a_drop(chain: Postprocess) -> None:
+    with pytest.raises(FormatError, match="no trajectory: world: Field required"):
+        chain.process(b"{}")
+
+
+def test_every_pass_name_is_its_key() -> None:
+    assert all(name == one.name for name, one in PASSES.items())
