@@ -1,0 +1,35 @@
+"""The parts that prompts share, rendered once per world and remembered."""
+
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+import orjson
+
+from simia.types import JsonObject, ToolSpec, WorldSpec
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+_KEPT_PARTS = 256
+
+
+def tool_lines(world: WorldSpec, *, show_returns: bool) -> tuple[str, ...]:
+    """The world's tools, each as one line of compact JSON; never their source."""
+    return tuple(_tool_line(tool, show_returns) for tool in world.tools)
+
+
+def remembered(kept: dict[K, V], key: K, make: Callable[[], V]) -> V:
+    """The value of ``key``, made at most once while it is among the last few hundred: memory stays flat."""
+    found = kept.get(key)
+    if found is None:
+        if len(kept) >= _KEPT_PARTS:
+            del kept[next(iter(kept))]
+        found = kept[key] = make()
+    return found
+
+
+def _tool_line(tool: ToolSpec, show_returns: bool) -> str:
+    value: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    if show_returns and tool.returns is not None:
+        value["returns"] = tool.returns
+    return orjson.dumps(value).decode()

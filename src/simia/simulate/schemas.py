@@ -1,0 +1,88 @@
+"""JSON Schemas of what the roles answer, with caps so that a model bound to them cannot run on."""
+
+from simia.formats.exchanges import reply_schema
+from simia.types import JsonObject, WorldSpec
+
+_ERROR: JsonObject = {
+    "type": "object",
+    "properties": {"error": {"type": "string", "minLength": 1, "maxLength": 300}},
+    "required": ["error"],
+    "additionalProperties": False,
+}
+_PATH: JsonObject = {"type": "array", "items": {"type": "string", "maxLength": 80}, "minItems": 1, "maxItems": 8}
+_PUT: JsonObject = {
+    "type": "object",
+    "properties": {"op": {"const": "put"}, "path": _PATH, "value": {}},
+    "required": ["op", "path", "value"],
+    "additionalProperties": False,
+}
+_REMOVE: JsonObject = {
+    "type": "object",
+    "properties": {"op": {"const": "remove"}, "path": _PATH},
+    "required": ["op", "path"],
+    "additionalProperties": False,
+}
+_MAX_CHANGES = 16
+
+TASK: JsonObject = {
+    "type": "object",
+    "properties": {"task": {"type": "string", "minLength": 20, "maxLength": 1500}},
+    "required": ["task"],
+    "additionalProperties": False,
+}
+USER_TURN: JsonObject = {
+    "type": "object",
+    "properties": {"done": {"type": "boolean"}, "say": {"type": "string", "maxLength": 800}},
+    "required": ["done", "say"],
+    "additionalProperties": False,
+}
+
+
+def decision_schema(world: WorldSpec, *, thoughts: bool, max_calls: int) -> JsonObject:
+    """What an agent decides: to speak, or to call one or more of the world's tools with arguments that fit."""
+    thought: JsonObject = {"thought": {"type": "string", "minLength": 1, "maxLength": 500}} if thoughts else {}
+    branches = [_object({**thought, "say": {"type": "string", "minLength": 1, "maxLength": 1500}})]
+    definitions: JsonObject = {}
+    if world.tools:
+        calls, definitions = _spelled_calls(world)
+        spelled = [_object({"name": call["name"], "arguments": call["arguments"]}) for call in calls.values()]
+        items = {"type": "array", "items": {"anyOf": spelled}, "minItems": 1, "maxItems": max_calls}
+        branches.append(_object({**thought, "calls": items}))
+    return {"anyOf": branches, **({"$defs": definitions} if definitions else {})}
+
+
+def transition_schema(world: WorldSpec, name: str, *, tracked: bool) -> JsonObject:
+    """What a simulator of the tool ``name`` answers: a result, or a refusal that changes nothing; with the changes
+    where the state is tracked.
+    """
+    calls, definitions = _spelled_calls(world)
+    success = calls[name]["result"]
+    if world.tool[name].returns is not None:
+        success = success["anyOf"][0]
+    changes = {"type": "array", "items": {"anyOf": [_PUT, _REMOVE]}}
+    result: JsonObject = {"is_error": {"const": False}, "observation": success}
+    refusal: JsonObject = {"is_error": {"const": True}, "observation": _ERROR}
+    if tracked:
+        result["changes"] = {**changes, "maxItems": _MAX_CHANGES}
+        refusal["changes"] = {**changes, "maxItems": 0}
+    return {"anyOf": [_object(result), _object(refusal)], **({"$defs": definitions} if definitions else {})}
+
+
+def _spelled_calls(world: WorldSpec) -> tuple[dict[str, JsonObject], JsonObject]:
+    """By tool, the schemas of ``name``, ``arguments`` and ``result`` as grammars can enforce them, and what they
+    refer to: the same as in the reply of a whole trajectory.
+    """
+    schema = reply_schema(world.tools, max_exchanges=1, thoughts=False)
+    exchange = schema["properties"]["exchanges"]["items"]
+    calls = exchange["properties"]["steps"]["items"]["properties"]["calls"]["items"]["anyOf"]
+    found = {call["properties"]["name"]["const"]: call["properties"] for call in calls}
+    return found, schema.get("$defs", {})
+
+
+def _object(properties: JsonObject) -> JsonObject:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

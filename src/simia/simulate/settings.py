@@ -1,0 +1,37 @@
+"""What a user may set about the simulation."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from simia.config import Settings
+
+
+class SimulateSettings(Settings):
+    """How new conversations are made.
+
+    ``mode`` "trajectory": a model writes a whole conversation in one reply, as in Simia (arXiv 2511.01824, section 3:
+    temperature 1.0). "turns": user, agent and tools are played apart, with the tools over tracked state.
+    ``attempts`` is how often a whole conversation is asked for before an item is given up (mode "trajectory");
+    ``max_repairs`` how often one inadmissible answer of a role is sent back with its reason (mode "turns").
+    ``structured`` sends a JSON Schema with each request; switch it off for servers that mistreat large schemas.
+    ``show_returns`` puts the tools' result schemas into the prompt; switch it off where the context is short.
+    ``state_chars`` and ``history_chars`` bound what a tool simulator is shown of the state and of the past, in
+    characters.
+    """
+
+    mode: Literal["trajectory", "turns"] = "trajectory"
+    temperature: float = Field(default=1.0, ge=0)
+    max_tokens: int = Field(default=4096, ge=64)
+    max_exchanges: int = Field(default=12, ge=1)
+    max_turns: int = Field(default=40, ge=2)
+    """Most messages of a conversation in mode "turns"."""
+    max_parallel_calls: int = Field(default=4, ge=1)
+    max_repairs: int = Field(default=2, ge=0)
+    attempts: int = Field(default=2, ge=1)
+    thoughts: bool = False
+    structured: bool = True
+    show_returns: bool = True
+    state_chars: int = Field(default=8000, ge=200)
+    history_chars: int = Field(default=8000, ge=200)
+    seed: int = 0

@@ -1,0 +1,180 @@
+"""Tools that a language model plays, boxed in by the program: calls, results and state changes are checked."""
+
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from simia.errors import FormatError, StateError
+from simia.prompts import fence, load
+from simia.seeds.calls import call_problem
+from simia.seeds.invariants import violations
+from simia.simulate.asking import ask, must
+from simia.simulate.history import shown_history
+from simia.simulate.parts import remembered, tool_lines
+from simia.simulate.planned import Draws
+from simia.simulate.schemas import transition_schema
+from simia.simulate.settings import SimulateSettings
+from simia.simulate.state_view import excerpt, words_of
+from simia.types import (
+    AssistantMessage,
+    ChatModel,
+    ChatRequest,
+    JsonObject,
+    Message,
+    Sampling,
+    StateDelta,
+    SystemMessage,
+    ToolMessage,
+    Transition,
+    TransitionQuery,
+    UserMessage,
+    WorldSpec,
+    content_id,
+)
+
+PROMPTS = ("turns_tools", "turns_tools_call")
+
+_MAX_EXAMPLES = 2
+_EXAMPLE_CHARS = 1200
+
+
+class TrackedDynamics:
+    """A ``Dynamics`` over a language model and a tracked state.
+
+    A call that does not fit is refused in simia's own words and no model is asked. Else the model proposes result
+    and changes; they are taken only if the result fits the tool's ``returns`` and the changed state obeys the state
+    schema and the invariants, as far as the state did before. Without a state, or for a world without state schema,
+    the history alone is what the model goes by, and the transition has no delta.
+
+    The draw depends on the settings' seed and on what the model is shown, nothing else: the same call in the same
+    state and history gets the same request, so a cache gives a whole group of episodes one answer.
+    """
+
+    def __init__(self, model: ChatModel, settings: SimulateSettings) -> None:
+        self._model = model
+        self._settings = settings
+        self._systems: dict[tuple[str, bool], SystemMessage] = {}
+        self._schemas: dict[tuple[str, str, bool], JsonObject] = {}
+
+    def request(self, query: TransitionQuery) -> ChatRequest:
+        """The question that a fitting call becomes."""
+        settings, world, call = self._settings, query.world, query.call
+        tracked = _is_tracked(query)
+        call_text = orjson.dumps({"name": call.name, "arguments": call.arguments}).decode()
+        history = shown_history(query.history, settings.history_chars)
+        examples = () if tracked else _examples(query.reference, call.name)
+        state, not_shown = None, ""
+        if tracked and query.state is not None:
+            state, not_shown = excerpt(query.state, words_of(call.arguments), settings.state_chars)
+        opening = query.history[0].content if query.history else ""
+        draws = Draws(settings.seed, content_id([world.content_id, opening]))
+        tag = draws.tag("tools/fence", (history, call_text, state or "", *examples))
+        content = load("turns_tools_call").render(
+            history=fence(history, tag, "past") if history else "",
+            examples=fence("\n".join(examples), tag, "examples") if examples else "",
+            state=None if state is None else fence(state, tag, "state"),
+            not_shown=not_shown,
+            call=fence(call_text, tag, "call"),
+        )
+        schema = None
+        if settings.structured:
+            key = (world.content_id, call.name, tracked)
+            schema = remembered(self._schemas, key, lambda: transition_schema(world, call.name, tracked=tracked))
+        return ChatRequest(
+            model=self._model.name,
+            messages=(
+                remembered(self._systems, (world.content_id, tracked), lambda: self._system(world, tracked)),
+                UserMessage(content=content),
+            ),
+            sampling=Sampling(
+                temperature=settings.temperature,
+                max_tokens=settings.max_tokens,
+                seed=Draws(settings.seed, content_id(content)).sampling_seed("tools"),
+            ),
+            response_schema=schema,
+        )
+
+    async def transition(self, query: TransitionQuery) -> Transition:
+        """What the call shows and changes.
+
+        Raises:
+            SimulatorError: every proposal of the model was inadmissible; the message has the last reason.
+        """
+        problem = call_problem(query.world, query.call)
+        if problem is not None:
+            text = orjson.dumps({"error": problem}).decode()
+            return Transition(observation=text, is_error=True, delta=StateDelta() if _is_tracked(query) else None)
+
+        def read(value: Any) -> Transition:
+            return _read(value, query)
+
+        answer = await ask(self._model, self.request(query), read, self._settings.max_repairs)
+        return must(answer, f"the simulated tool {query.call.name!r}").value
+
+    def _system(self, world: WorldSpec, tracked: bool) -> SystemMessage:
+        content = load("turns_tools").render(
+            tools=tool_lines(world, show_returns=True),
+            sources=[tool.source.strip() for tool in world.tools if tool.source],
+            tracked=tracked,
+        )
+        return SystemMessage(content=content)
+
+
+def _is_tracked(query: TransitionQuery) -> bool:
+    return query.state is not None and query.world.state_schema is not None
+
+
+def _examples(reference: tuple[Message, ...], name: str) -> tuple[str, ...]:
+    """What the tool returned in the reference: where no state is shown, the only sight of real results."""
+    arguments = {
+        call.id: call.arguments
+        for message in reference
+        if isinstance(message, AssistantMessage)
+        for call in message.tool_calls
+    }
+    found: list[str] = []
+    for message in reference:
+        if isinstance(message, ToolMessage) and message.name == name and len(found) < _MAX_EXAMPLES:
+            called = orjson.dumps(arguments.get(message.call_id, {})).decode()
+            found.append(f"{called} gave {message.content[:_EXAMPLE_CHARS]}")
+    return tuple(found)
+
+
+def _read(value: Any, query: TransitionQuery) -> Transition:
+    if not isinstance(value, dict) or "observation" not in value or not isinstance(value.get("is_error"), bool):
+        raise FormatError('the answer is no object with "is_error" (true or false) and "observation"')
+    observation = value["observation"]
+    # A result that is nothing but an error is one, whatever the flag says.
+    is_error = value["is_error"] or (isinstance(observation, dict) and observation.keys() == {"error"})
+    returns = query.world.tool[query.call.name].returns_schema
+    if not is_error and returns is not None:
+        wrong = returns.violations(observation)
+        if wrong:
+            raise FormatError(f"the observation does not fit what {query.call.name} returns: {'; '.join(wrong)}")
+    text = observation if isinstance(observation, str) else orjson.dumps(observation).decode()
+    if query.state is None or not _is_tracked(query):
+        return Transition(observation=text, is_error=is_error)
+    delta = _read_changes(value.get("changes", []))
+    if is_error and delta.size:
+        raise FormatError('a refused call changes nothing: "changes" must be empty')
+    try:
+        after = delta.apply(query.state)
+    except StateError as cause:
+        raise FormatError(f"the changes do not fit the state: {cause}") from cause
+    if delta.size:
+        before = violations(query.world, query.state)
+        broken = [sentence for sentence in violations(query.world, after) if sentence not in before]
+        if broken:
+            raise FormatError(f"the changes break the state: {'; '.join(broken)}")
+    # Changes that change nothing (a value put again) are left out, so that the delta's size is its true size.
+    return Transition(observation=text, is_error=is_error, delta=StateDelta.between(query.state, after))
+
+
+def _read_changes(changes: Any) -> StateDelta:
+    try:
+        return StateDelta.model_validate({"changes": changes})
+    except ValidationError as cause:
+        first = cause.errors(include_url=False)[0]
+        where = "/".join(str(part) for part in first["loc"])
+        raise FormatError(f"{where}: {first['msg']}") from cause
