@@ -34,6 +34,8 @@ _SAY_NOTHING = frozenset(
     contentMediaType contentEncoding nullable""".split()  # noqa: SIM905
 )
 _FORMATS = frozenset(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"])
+# Longest text of the formats that have no end of their own: fractions of a second alone may have any number of digits.
+_FORMAT_LENGTHS = {"date-time": 25, "time": 14, "duration": 16, "email": 60, "hostname": 60}
 _UNSAID_IN_PATTERNS = re.compile(r"\(\?<?[=!]|\\[bBk]|\\[1-9]")
 _UNIONS = ("anyOf", "oneOf", "allOf", "$ref")
 
@@ -132,8 +134,9 @@ class _Caps:
         kinds = _kinds(schema)
         if not kinds:
             return result if composed else {**result, **self.any_json(depth)}
-        if "string" in kinds and "format" not in schema:
-            result.setdefault("maxLength", max(self.max_string, schema.get("minLength", 0)))
+        if "string" in kinds:
+            longest = _FORMAT_LENGTHS.get(schema.get("format", ""), self.max_string)
+            result.setdefault("maxLength", max(longest, schema.get("minLength", 0)))
         if "array" in kinds:
             self._cap_array(result, depth)
         if "object" in kinds:
