@@ -127,13 +127,12 @@ class EndpointModel:
         while True:
             dialect = self._dialect
             mode = self._writer.mode(request, dialect)
-            spoken = replace(dialect)
             status, headers, data = await self._post(self._writer.body(request, dialect, mode))
             if status == 200:
                 return self._read(data, request, mode)
             error = refusal(status, headers, data, replace(self._asked, model=request.model))
             # Another request in flight may have learned the same meanwhile: then only ask again.
-            known = mode != self._writer.mode(request, dialect) or spoken != dialect
+            known = mode != self._writer.mode(request, self._dialect) or dialect is not self._dialect
             if not known and not self._learn(error, request, mode):
                 raise error
 
@@ -194,19 +193,19 @@ class EndpointModel:
             return False
         words = str(error)
         if "max_completion_tokens" in words and dialect.length_key == "max_tokens":
-            dialect.length_key = "max_completion_tokens"
+            self._dialect = replace(dialect, length_key="max_completion_tokens")
             return True
         if request.sampling.seed is not None and dialect.sends_seed and _refuses_seed(words):
-            dialect.sends_seed = False
+            self._dialect = replace(dialect, sends_seed=False)
             return True
         if "reasoning_content" in words and dialect.sends_reasoning:
-            dialect.sends_reasoning = False
+            self._dialect = replace(dialect, sends_reasoning=False)
             return True
         return False
 
     def _refuse(self, mode: Mode) -> None:
         rest = tuple(left for left in self._dialect.modes if left != mode)
-        self._dialect.modes = rest or ("off",)
+        self._dialect = replace(self._dialect, modes=rest or ("off",))
 
     def _watch(self, reply: ChatReply, mode: Mode) -> None:
         """Some servers accept ``response_format`` and ignore it: after two replies that are no JSON, stop trusting."""

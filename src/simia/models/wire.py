@@ -27,37 +27,43 @@ _INSTRUCTION = (
 # Compact JSON: free whitespace lets a small model pad its answer to the limit.
 _GRAMMAR_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
-Thing = TypeVar("Thing")
+Thing = TypeVar("Thing", tuple[ToolSpec, ...], JsonObject)
 Made = TypeVar("Made")
 
 
 class ByIdentity(Generic[Thing, Made]):
-    """What was made of an object, remembered for that very object; the newest ``size`` are kept.
+    """What was made of a tuple or an object, remembered for the very parts that it holds; the newest ``size`` stay.
 
-    By identity, because hashing a tuple of tool schemas costs more than serialising it. Each entry holds its object,
-    so an id is never reused while it is remembered.
+    By identity of the parts, because pydantic copies the outermost container into each request, and because hashing
+    a tuple of tool schemas costs more than serialising it. An entry holds its parts, so no id in it is reused.
     """
 
     __slots__ = ("_entries", "_size")
 
     def __init__(self, size: int = 64) -> None:
-        self._entries: dict[int, tuple[Thing, Made]] = {}
+        self._entries: dict[tuple[object, ...], tuple[Thing, Made]] = {}
         self._size = size
 
     def get(self, thing: Thing) -> Made | None:
         """What was made of ``thing``, or None."""
-        entry = self._entries.get(id(thing))
+        entry = self._entries.get(_identity(thing))
         return entry[1] if entry is not None else None
 
     def put(self, thing: Thing, made: Made) -> Made:
         """``made``, remembered for ``thing``."""
         if len(self._entries) >= self._size:
             del self._entries[next(iter(self._entries))]
-        self._entries[id(thing)] = (thing, made)
+        self._entries[_identity(thing)] = (thing, made)
         return made
 
 
-@dataclass(slots=True)
+def _identity(thing: tuple[ToolSpec, ...] | JsonObject) -> tuple[object, ...]:
+    if isinstance(thing, dict):
+        return (*thing, *map(id, thing.values()))
+    return tuple(map(id, thing))
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """What one endpoint was found to understand. ``modes`` are those left to try, best first."""
 
