@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 from simia.errors import ConfigError
 from simia.worlds.executable import ExecutableWorld
+from simia.worlds.office import OfficeWorld
 from simia.worlds.shop import ShopWorld
 
-__all__ = ["ExecutableWorld", "ShopWorld", "load", "names"]
+__all__ = ["ExecutableWorld", "OfficeWorld", "ShopWorld", "load", "names"]
 
-_WORLDS: dict[str, Callable[[], ExecutableWorld]] = {"shop": ShopWorld}
+_WORLDS: dict[str, Callable[[], ExecutableWorld]] = {"office": OfficeWorld, "shop": ShopWorld}
 
 
 def names() -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from simia.seeds.front_door import BUNDLED
 from simia.types import Seed
 from simia.worlds import load, names
 from simia.worlds.dialogue import Dialogue, play
+from simia.worlds.office.dialogues_documents import document_dialogues
+from simia.worlds.office.dialogues_meetings import meeting_dialogues
 from simia.worlds.shop.dialogues_orders import order_dialogues
 from simia.worlds.shop.dialogues_returns import return_dialogues
 
@@ -23,7 +25,10 @@ _NOTE = """Made by `python -m simia.worlds.make_seeds`; change the world or its 
 
 def dialogues(name: str) -> tuple[Dialogue, ...]:
     """The scripted dialogues of the world called ``name``."""
-    return {"shop": (*order_dialogues(), *return_dialogues())}[name]
+    return {
+        "office": (*meeting_dialogues(), *document_dialogues()),
+        "shop": (*order_dialogues(), *return_dialogues()),
+    }[name]
 
 
 def seeds(name: str) -> tuple[Seed, ...]:

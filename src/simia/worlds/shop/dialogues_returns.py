@@ -273,8 +273,8 @@ def return_dialogues() -> tuple[Dialogue, ...]:
                 ),
                 Say(
                     "Pulling the plug was exactly right, Wendy. Please leave the lamp unplugged, keep away from it, "
-                    "and if there is still smoke, leave the room and call the fire service. I have handed your case to a "
-                    "colleague, number {2[handover_id]}; someone will be with you in about {2[waiting_minutes]} "
+                    "and if there is still smoke, leave the room and call the fire service. I have handed your case to "
+                    "a colleague, number {2[handover_id]}; someone will be with you in about {2[waiting_minutes]} "
                     "minutes."
                 ),
                 User("Ok. The smoke is gone. I'll wait for them, thank you"),
