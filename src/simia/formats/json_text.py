@@ -23,22 +23,37 @@ def read_json(text: str) -> tuple[Any, bool]:
         return orjson.loads(text), False
     except orjson.JSONDecodeError:
         pass
-    start, end = _outermost(text)
-    if start < 0:
+    for span in _spans(text):
+        try:
+            return orjson.loads(span), False
+        except orjson.JSONDecodeError:
+            continue
+    rest = _from_start(text)
+    if not rest:
         raise FormatError(f"the reply holds no JSON object or list: {text[:_SHOWN]!r}")
-    try:
-        return orjson.loads(text[start : end + 1]), False
-    except orjson.JSONDecodeError:
-        pass
-    with boundary(FormatError, f"repair the JSON in {text[start : start + _SHOWN]!r}"):
-        value = json_repair.loads(text[start:], skip_json_loads=True)
+    with boundary(FormatError, f"repair the JSON in {rest[:_SHOWN]!r}"):
+        value = json_repair.loads(rest, skip_json_loads=True)
         orjson.dumps(value)
+    if rest[0] == "{" and isinstance(value, list):
+        # The library makes a list of an object and whatever stands behind it.
+        value = next((item for item in value if isinstance(item, dict)), None)
     if not isinstance(value, dict | list) or not value:
-        raise FormatError(f"the reply holds no JSON that can be repaired: {text[start : start + _SHOWN]!r}")
+        raise FormatError(f"the reply holds no JSON that can be repaired: {rest[:_SHOWN]!r}")
     return value, True
 
 
-def _outermost(text: str) -> tuple[int, int]:
-    starts = [place for place in (text.find("{"), text.find("[")) if place >= 0]
-    start = min(starts, default=-1)
-    return start, text.rfind("}" if start >= 0 and text[start] == "{" else "]")
+def _spans(text: str) -> list[str]:
+    """From the first opening to the last closing bracket of each kind, the longer one first."""
+    spans = [text[text.find(opening) : text.rfind(closing) + 1] for opening, closing in ("{}", "[]") if opening in text]
+    return sorted(spans, key=len, reverse=True)
+
+
+def _from_start(text: str) -> str:
+    """From the first brace on, or from the bracket of a list that directly holds it; without its code fence."""
+    brace, bracket = text.find("{"), text.find("[")
+    if bracket >= 0 and (brace < 0 or (bracket < brace and not text[bracket + 1 : brace].strip())):
+        brace = bracket
+    if brace < 0:
+        return ""
+    fence = text.rfind("\n```", brace)
+    return text[brace : fence if fence > brace else None]

@@ -19,6 +19,7 @@ MAX_REPLY = 1200
 MAX_THOUGHT = 600
 MAX_TEXT = 400
 MAX_ITEMS = 12
+MAX_INTEGER = 10**15
 MAX_STEPS = 8
 MAX_CALLS = 4
 
@@ -61,7 +62,7 @@ def reply_schema(tools: Sequence[ToolSpec], *, max_exchanges: int, thoughts: boo
     step: JsonObject = {"thought": _string(MAX_THOUGHT)} if thoughts else {}
     step["say"] = _string(MAX_REPLY)
     step["calls"] = {"type": "array", "items": {"anyOf": branches}, "minItems": 1, "maxItems": MAX_CALLS}
-    steps: JsonObject = {"type": "array", "maxItems": 0}
+    steps: JsonObject = {"type": "array", "items": {"type": "null"}, "maxItems": 0}
     if branches:
         needed = ["thought", "calls"] if thoughts else ["calls"]
         steps = {"type": "array", "items": _object(step, needed), "maxItems": MAX_STEPS}
@@ -138,12 +139,16 @@ class _Rewriter:
         if kinds[0] == "array":
             return self._array(schema, result)
         if kinds[0] == "string":
-            pattern = schema.get("pattern")
+            pattern = schema.get("pattern", "")
             if schema.get("format") in _FORMATS:
                 return {"type": "string", "format": schema["format"]}
-            if isinstance(pattern, str) and _regular(pattern):
-                return {"type": "string", "pattern": pattern}
-            result.setdefault("maxLength", max(MAX_TEXT, result.get("minLength", 0)))
+            if _regular(pattern):
+                result["pattern"] = pattern
+            if "pattern" not in result or any(sign in pattern for sign in ("*", "+", ",}")):
+                result.setdefault("maxLength", max(MAX_TEXT, result.get("minLength", 0)))
+        if kinds[0] == "integer":
+            result.setdefault("minimum", -MAX_INTEGER)
+            result.setdefault("maximum", MAX_INTEGER)
         return result
 
     def _object(self, schema: JsonObject) -> JsonObject:
