@@ -1,5 +1,6 @@
 """Charts as SVG text."""
 
+from simia.models.meter import Meter
 from simia.report.charts import Bar, bar_chart, counts_chart, histogram_chart, share_text
 from simia.report.funnel import Bin
 from simia.report.usage import cost_text, usage_facts
@@ -57,5 +58,15 @@ def test_a_cost_below_a_cent_is_not_zero() -> None:
     assert cost_text(0.00042) == "$0.00042"
 
 
-def test_what_the_meter_did_not_say_is_left_out() -> None:
-    assert usage_facts({}) == []
+def test_a_run_that_asked_no_model_has_no_usage() -> None:
+    assert usage_facts(None) == []
+
+
+def test_what_was_not_counted_is_left_out() -> None:
+    assert [name for name, _ in usage_facts(Meter({"requests": 2}).totals())] == ["Requests", "Cost"]
+
+
+def test_a_model_without_a_price_is_said_beside_the_tokens() -> None:
+    totals = Meter({"requests": 2, "usage": {"prompt_tokens": 9}, "cost": 0.1, "unpriced": ["mine"]}).totals()
+
+    assert ("Cost", ["no price known"]) in usage_facts(totals)

@@ -210,8 +210,12 @@ def test_a_non_commercial_licence_is_a_warning(html: str) -> None:
     assert "forbids commercial use (CC-BY-NC-4.0)" in html
 
 
+def test_the_licence_of_a_single_trajectory_counts_too(tmp_path: Path) -> None:
+    assert "forbids commercial use (CC-BY-NC-4.0)" in page_of(tmp_path / "run", FULL)
+
+
 def test_a_free_licence_is_no_warning(tmp_path: Path) -> None:
-    assert "forbids commercial use" not in page_of(tmp_path / "run", FULL, licences=("Apache-2.0",))
+    assert "forbids commercial use" not in page_of(tmp_path / "run", {}, licences=("Apache-2.0",))
 
 
 def test_the_funnel_says_how_many_came_through(html: str) -> None:

@@ -45,13 +45,13 @@ def test_a_rare_outcome_is_shown_whole_beside_a_frequent_one() -> None:
 
 
 def test_a_seed_is_shown_in_the_shape_of_a_trajectory() -> None:
-    seed = {"id": "s-1", "world": {"name": "shop"}, "task": "Return it.", "reference": [], "licence": "MIT"}
+    seed = {"id": "s-1", "world": "abc", "task": "Return it.", "reference": [], "licence": "MIT"}
 
-    shown = conversation_of(seed, {"shop": "abc"})
+    shown = conversation_of(seed)
 
     assert shown is not None
     assert (shown["world"], shown["messages"], shown["provenance"]["seed"]) == ("abc", [], "s-1")
 
 
 def test_a_value_that_is_no_conversation_is_not_shown_as_one() -> None:
-    assert conversation_of({"text": "..."}, {}) is None
+    assert conversation_of({"text": "..."}) is None

@@ -85,6 +85,11 @@ class Meter:
         self.failures += 1
         self.unsure_cost += unsure_cost
 
+    @property
+    def in_flight(self) -> int:
+        """Requests that wait for their answer now."""
+        return self._in_flight
+
     def totals(self) -> MeterTotals:
         """The totals up to now."""
         active_s = self._active_s + (self._clock() - self._active_since if self._in_flight else 0.0)

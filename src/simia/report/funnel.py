@@ -103,6 +103,7 @@ class Anatomy:
         self.tool_errors: Counter[str] = Counter()
         self.stop_reasons: Counter[str] = Counter()
         self.repairs: Counter[str] = Counter()
+        self.licences: Counter[str] = Counter()
         self.trajectories = 0
 
     def add(self, trajectory: Mapping[str, Any]) -> None:
@@ -112,6 +113,9 @@ class Anatomy:
         self.lengths[len(messages)] += 1
         self.stop_reasons[trajectory.get("stop_reason", "completed")] += 1
         self.repairs.update(trajectory.get("repairs", ()))
+        licence = (trajectory.get("provenance") or {}).get("licence")
+        if licence:
+            self.licences[licence] += 1
         calls = 0
         for message in messages:
             if message["role"] == "assistant":

@@ -11,7 +11,7 @@ from simia.report.charts import count_text, counts_chart, funnel_chart, histogra
 from simia.report.funnel import Anatomy, Bin, Funnel, StageTally, histogram, quantile
 from simia.report.page import Page, Panel
 from simia.report.selection import Reservoir, Shown, conversation_of, in_order, share_out
-from simia.report.usage import usage_facts
+from simia.report.usage import read_totals, usage_facts
 from simia.store import Run, Stream
 from simia.types import JsonObject
 
@@ -33,6 +33,8 @@ def render_run_page(run: Run, *, most_shown: int = MOST_SHOWN) -> str:
     anatomy, rows = _read_rows(run, funnel, most_shown)
     manifest = run.manifest
     offered = _offered(funnel)
+    worlds = dict(run.worlds)
+    licences = sorted({*manifest.licences, *anatomy.licences, *(world.licence for world in worlds.values())})
     return Page(
         title=manifest.run,
         lead=_lead(funnel, manifest.model),
@@ -40,12 +42,12 @@ def render_run_page(run: Run, *, most_shown: int = MOST_SHOWN) -> str:
         facts=[
             ("Model", [part for part in (manifest.model, manifest.model_reason) if part] or ["none yet"]),
             ("Started", [manifest.created]),
-            ("Licences", list(manifest.licences) or ["none named"]),
-            *usage_facts(run.load_meter() or {}),
+            ("Licences", licences or ["none named"]),
+            *usage_facts(read_totals(run)),
         ],
         config=orjson.dumps(manifest.config, option=orjson.OPT_INDENT_2).decode(),
         embedded_note=_embedded_note(len(rows), sum(offered.values())),
-        warnings=_warnings(manifest.licences),
+        warnings=_warnings(licences),
         prompts=sorted(manifest.prompts.items()),
         seeds=sorted(manifest.seeds.items()),
         funnel=funnel_chart(funnel.steps) if funnel.stages else None,
@@ -53,7 +55,7 @@ def render_run_page(run: Run, *, most_shown: int = MOST_SHOWN) -> str:
         anatomy=_anatomy_panels(anatomy),
         anatomy_of="kept trajectories" if funnel.is_finished else "trajectories so far",
         rows=rows,
-        worlds={world_id: {"name": world.name, "licence": world.licence} for world_id, world in run.worlds},
+        worlds={world_id: {"name": world.name, "licence": world.licence} for world_id, world in worlds.items()},
     ).html()
 
 
@@ -100,7 +102,6 @@ class _Chosen:
 def _read_rows(run: Run, funnel: Funnel, most_shown: int) -> tuple[Anatomy, list[Shown]]:
     shares = share_out(most_shown, _offered(funnel))
     chosen = _Chosen({status: Reservoir(size) for status, size in shares.items()})
-    worlds = {world.name: world_id for world_id, world in run.worlds}
     anatomy = Anatomy()
     for stage in funnel.stages:
         stream = run.stream(stage.name)
@@ -112,16 +113,16 @@ def _read_rows(run: Run, funnel: Funnel, most_shown: int) -> tuple[Anatomy, list
         last = funnel.stages[-1].name
         kept = chosen.by_status["kept"]
         for ordinal, key, content in run.stream(last).raw_kept():
-            value = conversation_of(orjson.loads(content), worlds)
+            value = conversation_of(orjson.loads(content))
             if value is not None:
                 anatomy.add(value)
             place = kept.place()
             if place is not None:
                 kept.put(place, Shown(ordinal, key, last, "kept", value=value))
-    return anatomy, _with_conversations(run, funnel, chosen.rows, worlds)
+    return anatomy, _with_conversations(run, funnel, chosen.rows)
 
 
-def _with_conversations(run: Run, funnel: Funnel, rows: Sequence[Shown], worlds: dict[str, str]) -> list[Shown]:
+def _with_conversations(run: Run, funnel: Funnel, rows: Sequence[Shown]) -> list[Shown]:
     """Dropped and failed rows with what the stage before had kept under the same key: what the stage looked at."""
     before = {stage.name: previous.name for previous, stage in zip(funnel.stages, funnel.stages[1:], strict=False)}
     wanted: dict[str, set[str]] = {}
@@ -132,7 +133,7 @@ def _with_conversations(run: Run, funnel: Funnel, rows: Sequence[Shown], worlds:
     for name, keys in wanted.items():
         for _, key, content in run.stream(name).raw_kept():
             if key in keys:
-                found[name, key] = conversation_of(orjson.loads(content), worlds)
+                found[name, key] = conversation_of(orjson.loads(content))
     return [
         replace(row, value=found.get((before[row.stage], row.key)))
         if row.value is None and row.stage in before

@@ -88,21 +88,17 @@ def share_out(cap: int, wanted: dict[str, int]) -> dict[str, int]:
     return shares
 
 
-def conversation_of(value: JsonObject, worlds: dict[str, str]) -> JsonObject | None:
+def conversation_of(value: JsonObject) -> JsonObject | None:
     """The parts of a stored value that the page shows: a trajectory as it is, a seed in a trajectory's shape.
 
-    ``worlds`` gives a world's ``content_id`` by name, for seeds, which carry their world whole. None for a value that
-    is no conversation.
+    None for a value that is no conversation.
     """
     if "messages" in value:
         return value
-    if "seed" in value and isinstance(value["seed"], dict):
-        value = value["seed"]
     if "reference" not in value:
         return None
-    world = value.get("world") or {}
     return {
-        "world": worlds.get(world.get("name", ""), ""),
+        "world": value.get("world"),
         "task": value.get("task", ""),
         "messages": value["reference"],
         "initial_state": value.get("initial_state"),
