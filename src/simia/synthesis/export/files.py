@@ -1,0 +1,68 @@
+"""Export files: streamed, hashed while they are written, and in place only once they are whole."""
+
+import hashlib
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from simia.store.atomic import disk, sync_data, sync_folder
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A finished file. ``path`` is relative to the export folder, with forward slashes; ``records`` is 0 for a file
+    that describes others; ``format`` is the target that it was written for.
+    """
+
+    path: str
+    format: str
+    records: int
+    size_bytes: int
+    sha256: str
+
+
+class NewFile:
+    """A file under a name of its own until :meth:`close` puts it in place; :meth:`abort` leaves no trace.
+
+    Raises:
+        DiskFull: nothing more can be written.
+        StoreError: the folder cannot be written.
+    """
+
+    def __init__(self, folder: Path, path: str, target: str) -> None:
+        self._final = folder / path
+        self._scratch = self._final.with_name(self._final.name + ".new")
+        self._path = path
+        self._target = target
+        self._digest = hashlib.sha256()
+        self._size = 0
+        self._records = 0
+        with disk(self._scratch, "write"):
+            self._final.parent.mkdir(parents=True, exist_ok=True)
+            self._file = open(self._scratch, "wb", buffering=1 << 20)  # noqa: SIM115 - closed by close or abort
+
+    def write(self, content: bytes, records: int = 1) -> None:
+        """Append ``content``, which holds ``records`` records."""
+        with disk(self._scratch, "write"):
+            self._file.write(content)
+        self._digest.update(content)
+        self._size += len(content)
+        self._records += records
+
+    def close(self) -> ExportedFile:
+        """Put the file in place, on the disk when this returns."""
+        with disk(self._final, "write"):
+            self._file.flush()
+            sync_data(self._file.fileno())
+            self._file.close()
+            os.replace(self._scratch, self._final)
+            sync_folder(self._final.parent)
+        return ExportedFile(self._path, self._target, self._records, self._size, self._digest.hexdigest())
+
+    def abort(self) -> None:
+        """Throw away what was written; harmless after :meth:`close`."""
+        with suppress(OSError):
+            self._file.close()
+        with suppress(OSError):
+            self._scratch.unlink()

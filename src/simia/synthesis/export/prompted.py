@@ -1,0 +1,121 @@
+"""Targets whose system prompt spells the tools itself: LLaMA-Factory's two spellings, and Llama-3 JSON."""
+
+from itertools import groupby
+from pathlib import Path
+
+import orjson
+
+from simia.formats import hermes, llama3, sharegpt
+from simia.synthesis.export.chat import tools_text
+from simia.synthesis.export.files import ExportedFile, NewFile
+from simia.synthesis.export.settings import ExportSettings
+from simia.synthesis.export.target import WorldTexts, line, spoken
+from simia.types import Trajectory, WorldSpec
+
+_INFO = "llamafactory/dataset_info.json"
+
+
+class LlamaFactoryWriter:
+    """``llamafactory/``: two data sets and the ``dataset_info.json`` that registers them.
+
+    ``<name>_sharegpt`` has the roles ``function_call`` and ``observation`` and a column ``tools``; LLaMA-Factory's
+    template spells the tools, so any of its templates may be used. ``<name>_hermes`` has everything in text and wants
+    a template that adds nothing of its own, ``template: chatml``.
+
+    LLaMA-Factory takes only records whose two sides alternate and silently drops the others, so the observations of
+    parallel calls are one item.
+    """
+
+    def __init__(self, folder: Path, settings: ExportSettings) -> None:
+        self._folder = folder
+        self._name = settings.name
+        self._reasoning = settings.reasoning == "keep"
+        self._sharegpt_world = WorldTexts(_sharegpt_world)
+        self._hermes_system = WorldTexts(
+            lambda world: orjson.Fragment(orjson.dumps(hermes.system_prompt(world.policy, world.tools)))
+        )
+        self._sharegpt = NewFile(folder, f"llamafactory/{self._name}_sharegpt.jsonl", "llamafactory")
+        self._hermes = NewFile(folder, f"llamafactory/{self._name}_hermes.jsonl", "llamafactory")
+        self._info: NewFile | None = None
+
+    def add(self, trajectory: Trajectory, world: WorldSpec) -> None:
+        """One record in each data set."""
+        messages = spoken(trajectory, self._reasoning)
+        policy, tools = self._sharegpt_world.of(world)
+        record = {"conversations": sharegpt.render(messages), "system": policy, "tools": tools}
+        self._sharegpt.write(line(record))
+        conversations = _alternating(hermes.render(messages, keys="sharegpt"))
+        self._hermes.write(line({"conversations": conversations, "system": self._hermes_system.of(world)}))
+
+    def close(self) -> tuple[ExportedFile, ...]:
+        """Both data sets, then the file that registers them."""
+        files = (self._sharegpt.close(), self._hermes.close())
+        self._info = NewFile(self._folder, _INFO, "llamafactory")
+        self._info.write(orjson.dumps(_dataset_info(self._name), option=orjson.OPT_INDENT_2) + b"\n", records=0)
+        return (*files, self._info.close())
+
+    def abort(self) -> None:
+        """Leave no unfinished file behind."""
+        for file in (self._sharegpt, self._hermes, self._info):
+            if file is not None:
+                file.abort()
+
+
+class Llama3Writer:
+    """``llama3/train.jsonl``: ``messages`` with the roles system, user, assistant and ipython, all of it text.
+
+    The tools stand in the system prompt in Meta's words, so the chat template is applied without ``tools``.
+    """
+
+    def __init__(self, folder: Path, settings: ExportSettings) -> None:
+        self._system = WorldTexts(
+            lambda world: orjson.Fragment(
+                orjson.dumps({"role": "system", "content": llama3.system_prompt(world.policy, world.tools)})
+            )
+        )
+        self._file = NewFile(folder, "llama3/train.jsonl", "llama3")
+
+    def add(self, trajectory: Trajectory, world: WorldSpec) -> None:
+        """One record."""
+        messages = llama3.render(spoken(trajectory, reasoning=False))
+        self._file.write(line({"messages": [self._system.of(world), *messages]}))
+
+    def close(self) -> tuple[ExportedFile, ...]:
+        """The one file."""
+        return (self._file.close(),)
+
+    def abort(self) -> None:
+        """Leave no file behind."""
+        self._file.abort()
+
+
+def _sharegpt_world(world: WorldSpec) -> tuple[orjson.Fragment, orjson.Fragment]:
+    tools = tools_text(world) if world.tools else ""
+    return orjson.Fragment(orjson.dumps(world.policy)), orjson.Fragment(orjson.dumps(tools))
+
+
+def _alternating(items: list[dict[str, str]]) -> list[dict[str, str]]:
+    joined = []
+    for role, group in groupby(items, key=lambda item: item["from"]):
+        values = [item["value"] for item in group]
+        if role == "tool":
+            joined.append({"from": role, "value": "\n".join(values)})
+        else:
+            joined.extend({"from": role, "value": value} for value in values)
+    return joined
+
+
+def _dataset_info(name: str) -> dict[str, object]:
+    return {
+        f"{name}_sharegpt": {
+            "file_name": f"{name}_sharegpt.jsonl",
+            "formatting": "sharegpt",
+            "columns": {"messages": "conversations", "system": "system", "tools": "tools"},
+        },
+        f"{name}_hermes": {
+            "file_name": f"{name}_hermes.jsonl",
+            "formatting": "sharegpt",
+            "columns": {"messages": "conversations", "system": "system"},
+            "tags": {"observation_tag": "tool"},
+        },
+    }

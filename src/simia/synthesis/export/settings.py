@@ -1,0 +1,17 @@
+"""What a user chooses about exports."""
+
+from typing import Literal
+
+from simia.config import Settings
+
+
+class ExportSettings(Settings):
+    """``formats``: which targets are written, see :data:`simia.synthesis.export.FORMATS`.
+
+    ``reasoning``: "keep" spells it where the target has a place for it; OpenAI's and Llama's have none, so there it
+    is always left out. ``name`` is the data set's, in file names and in the card.
+    """
+
+    formats: tuple[str, ...] = ("trl", "llamafactory")
+    reasoning: Literal["keep", "strip"] = "keep"
+    name: str = "simia"
