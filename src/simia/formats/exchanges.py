@@ -17,7 +17,7 @@ nothing, and a malformed call has its text as ``arguments``.
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
+from pydantic import TypeAdapter
 
 from simia.errors import FormatError
 from simia.formats.calls import dump_json, load_json, malformed_call, turns
@@ -35,6 +35,11 @@ from simia.types import (
 )
 
 __all__ = ["parse", "render", "reply_schema"]
+
+Place = tuple[int, ...]
+"""Index of the exchange, of the step in it, of the call in that."""
+
+_MESSAGES: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
 
 
 def render(task: str, messages: Sequence[Message]) -> JsonObject:
@@ -94,22 +99,25 @@ def parse(value: Any) -> tuple[str, tuple[Message, ...]]:
     task = value.get("task")
     if not isinstance(task, str):
         raise FormatError(f"task is {task!r:.60}, not a text")
-    exchanges = _list(value, "exchanges", "the trajectory")
-    messages: list[Message] = []
+    exchanges = _list(value, "exchanges", ())
+    messages: list[JsonObject] = []
     count = 0
     last = len(exchanges) - 1
     for index, exchange in enumerate(exchanges):
-        where = f"exchanges[{index}]"
+        where = (index,)
         if not isinstance(exchange, dict):
-            raise FormatError(f"{where} is {exchange!r:.60}, not an object")
+            raise FormatError(f"{_spell(where)} is {exchange!r:.60}, not an object")
         if index or "user" in exchange:
-            messages.append(UserMessage(content=_text(exchange, "user", where)))
+            messages.append({"role": "user", "content": _text(exchange, "user", where)})
         for place, step in enumerate(_list(exchange, "steps", where)):
-            count = _read_step(step, f"{where}.steps[{place}]", count, messages)
+            count = _read_step(step, (index, place), count, messages)
         if index < last or "reply" in exchange:
-            reasoning = _text(exchange, "reply_thought", where) if "reply_thought" in exchange else None
-            messages.append(AssistantMessage(content=_text(exchange, "reply", where), reasoning=reasoning))
-    return task, tuple(messages)
+            reply: JsonObject = {"role": "assistant", "content": _text(exchange, "reply", where)}
+            if "reply_thought" in exchange:
+                reply["reasoning"] = _text(exchange, "reply_thought", where)
+            messages.append(reply)
+    # One validation of all messages costs half of what one per message does.
+    return task, _MESSAGES.validate_python(messages)
 
 
 def _render_call(call: ToolCall | MalformedToolCall, observation: ToolMessage) -> JsonObject:
@@ -134,59 +142,53 @@ def _structured(content: str) -> Any:
     return value if dump_json(value) == content else content
 
 
-def _read_step(step: Any, where: str, count: int, messages: list[Message]) -> int:
+def _read_step(step: Any, where: Place, count: int, messages: list[JsonObject]) -> int:
     if not isinstance(step, dict):
-        raise FormatError(f"{where} is {step!r:.60}, not an object")
-    readable: list[ToolCall] = []
+        raise FormatError(f"{_spell(where)} is {step!r:.60}, not an object")
+    readable: list[JsonObject] = []
     malformed: list[MalformedToolCall] = []
-    observations: list[Message] = []
+    turn: JsonObject = {"role": "assistant", "tool_calls": readable, "malformed_calls": malformed}
+    if "say" in step:
+        turn["content"] = _text(step, "say", where)
+    if "thought" in step:
+        turn["reasoning"] = _text(step, "thought", where)
+    messages.append(turn)
     for place, call in enumerate(_list(step, "calls", where)):
         if not isinstance(call, dict):
-            raise FormatError(f"{where}.calls[{place}] is {call!r:.60}, not an object")
+            raise FormatError(f"{_spell((*where, place))} is {call!r:.60}, not an object")
         if "result" not in call:
-            raise FormatError(f"{where}.calls[{place}] has no result: every call needs one")
+            raise FormatError(f"{_spell((*where, place))} has no result: every call needs one")
         count += 1
         call_id = f"call_{count}"
         name, arguments, result = call.get("name"), call.get("arguments"), call["result"]
-        if isinstance(name, str) and name and isinstance(arguments, dict):
-            readable.append(ToolCall(id=call_id, name=name, arguments=arguments))
+        if isinstance(arguments, dict) and isinstance(name, str) and name:
+            readable.append({"id": call_id, "name": name, "arguments": arguments})
         else:
-            text = arguments if isinstance(arguments, str) else dump_json(arguments)
             name = name if isinstance(name, str) else ""
+            text = arguments if isinstance(arguments, str) else dump_json(arguments)
             malformed.append(malformed_call(call_id, name, text))
-        content = result if isinstance(result, str) else _compact(result)
+        content = result if isinstance(result, str) else dump_json(result)
         is_error = call.get("is_error")
         if not isinstance(is_error, bool):
             is_error = looks_like_error(content)
-        observations.append(ToolMessage(call_id=call_id, name=name, content=content, is_error=is_error))
-    messages.append(
-        AssistantMessage(
-            content=_text(step, "say", where) if "say" in step else "",
-            reasoning=_text(step, "thought", where) if "thought" in step else None,
-            tool_calls=tuple(readable),
-            malformed_calls=tuple(malformed),
-        )
-    )
-    messages += observations
+        messages.append({"role": "tool", "call_id": call_id, "name": name, "content": content, "is_error": is_error})
     return count
 
 
-def _compact(value: Any) -> str:
-    try:
-        return orjson.dumps(value).decode()
-    except orjson.JSONEncodeError:
-        return dump_json(value)
-
-
-def _list(value: JsonObject, key: str, where: str) -> list[Any]:
+def _list(value: JsonObject, key: str, where: Place) -> list[Any]:
     found = value.get(key)
     if not isinstance(found, list):
-        raise FormatError(f"{where} has {key} = {found!r:.60}, which is no list")
+        raise FormatError(f"{_spell(where)} has {key} = {found!r:.60}, which is no list")
     return found
 
 
-def _text(value: JsonObject, key: str, where: str) -> str:
+def _text(value: JsonObject, key: str, where: Place) -> str:
     found = value.get(key)
     if not isinstance(found, str):
-        raise FormatError(f"{where} has {key} = {found!r:.60}, which is no text")
+        raise FormatError(f"{_spell(where)} has {key} = {found!r:.60}, which is no text")
     return found
+
+
+def _spell(where: Place) -> str:
+    names = ("exchanges", "steps", "calls")
+    return ".".join(f"{name}[{index}]" for name, index in zip(names, where, strict=False)) or "the trajectory"
