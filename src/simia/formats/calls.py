@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -283,6 +283,17 @@ def spelled_call(value: Any) -> SpelledCall | None:
     return None
 
 
+def record_of(index: int, value: Any) -> Mapping[str, Any]:
+    """``value`` as the object that every message of a file must be.
+
+    Raises:
+        FormatError: it is something else; names the index.
+    """
+    if not isinstance(value, Mapping):
+        raise FormatError(f"message {index} is {_kind(value)}, not an object: {value!r:.80}")
+    return value
+
+
 def _renamed(call: Call, call_id: str) -> Call:
     return call if call.id == call_id else call.model_copy(update={"id": call_id})
 
@@ -297,5 +308,7 @@ def _stray(index: int, message: ToolMessage) -> FormatError:
 def _kind(value: Any) -> str:
     if value is None:
         return "null"
+    if isinstance(value, dict):
+        return "an object"
     kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list"}
-    return kinds[type(value)]
+    return kinds.get(type(value), type(value).__name__)

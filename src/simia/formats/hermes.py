@@ -8,6 +8,8 @@ may bear ``"is_error": true`` and, where order and name do not tell the call, ``
 """
 
 import ast
+import json
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -22,6 +24,7 @@ from simia.formats.calls import (
     dump_json,
     load_json,
     read_calls,
+    record_of,
     spelled_call,
     turns,
 )
@@ -97,7 +100,8 @@ def parse(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
         FormatError: an unknown role, content that is no text, or an observation without a call; names index and role.
     """
     reader = ConversationReader()
-    for index, message in enumerate(messages):
+    for index, value in enumerate(messages):
+        message = record_of(index, value)
         spelled_role = message.get("role", message.get("from"))
         text = message.get("content", message.get("value"))
         role = _KNOWN.get(str(spelled_role))
@@ -144,13 +148,19 @@ def _spell_call(call: Call) -> str:
 
 
 def _python_call(block: str) -> list[SpelledCall] | None:
-    try:
-        value = ast.literal_eval(block.strip())
-        dump_json(value)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
-    call = spelled_call(value)
+    call = spelled_call(_python_literal(block))
     return None if call is None else [call]
+
+
+def _python_literal(text: str) -> Any:
+    """The JSON value that a Python literal stands for, or None: the published dataset was written with ``str``."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python warns about backslashes that it does not know
+            value = ast.literal_eval(text.strip())
+        return load_json(json.dumps(value, allow_nan=False))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError, FormatError):
+        return None
 
 
 def _render_observations(turn: Turn) -> list[str]:
@@ -204,10 +214,6 @@ def _response_object(response: str) -> dict[str, Any] | None:
     try:
         value = load_json(response)
     except FormatError:
-        try:
-            value = ast.literal_eval(response)
-            dump_json(value)
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            return None
+        value = _python_literal(response)
     known = {"name", "content", "is_error", "call", "tool_call_id"}
     return value if isinstance(value, dict) and "content" in value and value.keys() <= known else None

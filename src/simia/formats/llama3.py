@@ -21,6 +21,7 @@ from simia.formats.calls import (
     Turn,
     calls_of,
     read_calls,
+    record_of,
     turns,
 )
 from simia.formats.markers import escape, json_line, render_reasoning, split_reasoning, unescape
@@ -71,7 +72,8 @@ def parse(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
         FormatError: an unknown role, content that is no text, or an observation without a call; names index and role.
     """
     reader = ConversationReader()
-    for index, message in enumerate(messages):
+    for index, value in enumerate(messages):
+        message = record_of(index, value)
         role, text = message.get("role"), message.get("content")
         if not isinstance(text, str):
             raise FormatError(f"message {index} ({role}) has content that is no text: {text!r:.80}")

@@ -15,7 +15,7 @@ from simia.formats.markers import escape, has_marker, unescape
 
 _ERROR = re.compile(r'\s*(?:Error:|\{\s*"error"\s*:\s*(?!null|false|""|\s))')
 _WRAPPED = re.compile(
-    r'\A<tool_response(?: call="(\d+)")?(?: is_error="(true|false)")?>\n(.*)\n</tool_response>\Z', re.DOTALL
+    r'\A<tool_response(?: call="([0-9]{1,4})")?(?: is_error="(true|false)")?>\n(.*)\n</tool_response>\Z', re.DOTALL
 )
 
 JOINER = "\n</tool_response>\n<tool_response>\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 from simia.errors import FormatError
 from simia.formats import observation
-from simia.formats.calls import call_of, calls_of, dump_json, split_calls
+from simia.formats.calls import call_of, calls_of, dump_json, record_of, split_calls
 from simia.types import (
     AssistantMessage,
     JsonObject,
@@ -41,7 +41,7 @@ def parse_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]
         FormatError: an unknown role, or a message without what its role needs; names index and role.
     """
     reader = _Reader()
-    return tuple(reader.read(index, message) for index, message in enumerate(messages))
+    return tuple(reader.read(index, record_of(index, message)) for index, message in enumerate(messages))
 
 
 def render_tools(tools: Sequence[ToolSpec]) -> list[JsonObject]:
@@ -104,23 +104,31 @@ class _Reader:
 
     def _assistant(self, index: int, message: Mapping[str, Any]) -> AssistantMessage:
         calls = []
-        for spelled in message.get("tool_calls") or ():
+        spelled_calls = message.get("tool_calls") or ()
+        if not isinstance(spelled_calls, list | tuple):
+            raise FormatError(f"message {index} (assistant) has tool_calls that are no list: {spelled_calls!r:.80}")
+        for spelled in spelled_calls:
             function = spelled.get("function") if isinstance(spelled, Mapping) else None
             if not isinstance(function, Mapping):
                 raise FormatError(f"message {index} (assistant) has a tool call without a function: {spelled!r:.80}")
             self._count += 1
-            call_id = spelled.get("id") or f"call_{self._count}"
+            call_id = str(spelled.get("id") or f"call_{self._count}")
+            name = function.get("name")
             arguments = function.get("arguments", "")
             if not isinstance(arguments, dict | str):
                 arguments = dump_json(arguments)
-            calls.append(call_of(call_id, function.get("name") or None, arguments))
+            calls.append(call_of(call_id, name if isinstance(name, str) else None, arguments))
             self._names[call_id] = calls[-1].name or ""
         self._open = [call.id for call in calls]
         readable, malformed = split_calls(calls)
         reasoning = message.get("reasoning_content")
+        if reasoning is None:
+            reasoning = message.get("reasoning")
+        if not isinstance(reasoning, str | None):
+            raise FormatError(f"message {index} (assistant) has reasoning that is no text: {reasoning!r:.80}")
         return AssistantMessage(
             content=_text(index, "assistant", message),
-            reasoning=message.get("reasoning") if reasoning is None else reasoning,
+            reasoning=reasoning,
             tool_calls=readable,
             malformed_calls=malformed,
         )
@@ -131,13 +139,14 @@ class _Reader:
             if not self._open:
                 raise FormatError(f"message {index} (tool) has no tool_call_id, and no call waits for an observation")
             call_id = self._open[0]
+        call_id = str(call_id)
         if call_id in self._open:
             self._open.remove(call_id)
         content, is_error, _ = observation.unwrap(_text(index, "tool", message))
         name = message.get("name")
         return ToolMessage(
             call_id=call_id,
-            name=self._names.get(call_id, "") if name is None else name,
+            name=name if isinstance(name, str) else self._names.get(call_id, ""),
             content=content,
             is_error=is_error,
         )
@@ -155,7 +164,7 @@ def _text(index: int, role: str, message: Mapping[str, Any]) -> str:
 
 
 def _parse_tool(index: int, tool: Mapping[str, Any]) -> ToolSpec:
-    function = tool.get("function", tool)
+    function = tool.get("function", tool) if isinstance(tool, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise FormatError(f"tool {index} has no name: {tool!r:.80}")
     parameters = function.get("parameters")
@@ -163,4 +172,7 @@ def _parse_tool(index: int, tool: Mapping[str, Any]) -> ToolSpec:
         parameters = {"type": "object", "properties": {}}
     if not isinstance(parameters, dict):
         raise FormatError(f"tool {index} ({function['name']}) has parameters that are no object: {parameters!r:.80}")
-    return ToolSpec(name=function["name"], description=function.get("description") or "", parameters=parameters)
+    description = function.get("description") or ""
+    if not isinstance(description, str):
+        raise FormatError(f"tool {index} ({function['name']}) has a description that is no text: {description!r:.80}")
+    return ToolSpec(name=function["name"], description=description, parameters=parameters)

@@ -13,7 +13,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simia.errors import FormatError
-from simia.formats.calls import Call, ConversationReader, Pending, SpelledCall, Turn, calls_of, read_calls, turns
+from simia.formats.calls import (
+    Call,
+    ConversationReader,
+    Pending,
+    SpelledCall,
+    Turn,
+    calls_of,
+    read_calls,
+    record_of,
+    turns,
+)
 from simia.formats.markers import escape, json_line, render_reasoning, split_blocks, split_reasoning, unescape
 from simia.formats.observation import JOINER, unwrap, wrap
 from simia.types import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
@@ -48,7 +58,7 @@ def parse(items: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
     reader = ConversationReader()
     calling = False
     for index, item in enumerate(items):
-        role, value = _role_and_value(index, item)
+        role, value = _role_and_value(index, record_of(index, item))
         if role == "function_call":
             reasoning, content, calls = _read_turn(value)
             if calling and reasoning is None and not content:

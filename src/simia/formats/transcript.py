@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from simia.errors import FormatError
-from simia.formats.calls import calls_of, dump_json, malformed_call, read_arguments
+from simia.formats.calls import calls_of, dump_json, load_json, malformed_call, read_arguments
 from simia.types import (
     AssistantMessage,
     MalformedToolCall,
@@ -35,7 +35,7 @@ from simia.types import (
 )
 
 _BREAK = re.compile("([\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029])")
-_BAR = re.compile(r"\|([0-9a-f]*)(?: (.*))?\Z", re.DOTALL)
+_BAR = re.compile(r"\|([0-9a-f]{0,4})(?: (.*))?\Z", re.DOTALL)
 _WORD = re.compile(r"[\w.:/-]+\Z", re.ASCII)
 _HEAD = re.compile(r"\[(\d+)\] (system|user|assistant|tool)(?: (.*))?\Z")
 _NAMED = re.compile(r'((?:[\w.:/-]+|"(?:[^"\\]|\\.)*")?) ?\(([\w.:/-]+|"(?:[^"\\]|\\.)*")\)( error| unreadable)?\Z')
@@ -108,7 +108,7 @@ def _word(text: str) -> str:
 
 
 def _unword(text: str) -> str:
-    return str(json.loads(text)) if text.startswith('"') else text
+    return str(load_json(text)) if text.startswith('"') else text
 
 
 def _blocks(text: str) -> Iterator[tuple[re.Match[str], list[str]]]:
