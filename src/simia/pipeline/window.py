@@ -47,6 +47,8 @@ async def run_stage(
         total = len(items)
     window = _Window(stage, iter(items), stream, observer or Silent())
     window.observer.started(stage.name, total, stream.counts())
+    if stop is not None and stop.is_set():
+        window.stop()
     workers = [asyncio.create_task(window.work(), name=f"{stage.name}-{n}") for n in range(max(1, in_flight))]
     try:
         await _until_done(window, workers, stop, grace_s)
@@ -57,7 +59,8 @@ async def run_stage(
     await stream.commit()
     if window.error is not None:
         raise window.error
-    counts = window.tally.counts(abandoned=window.abandoned, interrupted=window.interrupted)
+    interrupted = window.interrupted or window.abandoned > 0
+    counts = window.tally.counts(abandoned=window.abandoned, interrupted=interrupted)
     window.observer.finished(stage.name, counts)
     return counts
 
@@ -92,6 +95,11 @@ class _Window(Generic[T, V]):
             finally:
                 self.busy -= 1
                 self.abandoned += not settled
+
+    def stop(self) -> None:
+        """Take no new items, because somebody asked for it."""
+        self.interrupted = self._open
+        self.close("a stop was asked for")
 
     def close(self, reason: str) -> None:
         """Take no new items."""
@@ -171,8 +179,7 @@ async def _until_done(
         if everything.done():
             await everything
             return
-        window.interrupted = True
-        window.close("a stop was asked for")
+        window.stop()
         await asyncio.wait({everything}, timeout=grace_s)
         if everything.done():
             await everything

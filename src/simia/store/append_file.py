@@ -70,8 +70,10 @@ class AppendFile:
         Raises:
             CorruptStream: the file has become shorter.
         """
-        with disk(self.path, "read"):
+        try:  # a context manager would double the cost of a read
             content = os.pread(self._handle, length, offset)
+        except OSError as cause:
+            raise as_store_error(cause, self.path, "read") from cause
         if len(content) != length:
             raise CorruptStream(
                 f"{self.path} ends inside the line at byte {offset}: something else wrote it; restore it from a copy"
@@ -84,14 +86,18 @@ class AppendFile:
         Raises:
             CorruptStream: no whole line is there.
         """
-        length, content = 16384, b""
-        with disk(self.path, "read"):
-            while (end := content.find(b"\n")) < 0:
+        length = 16384
+        while True:
+            try:
                 content = os.pread(self._handle, length, offset)
-                if len(content) < length and b"\n" not in content:
-                    raise CorruptStream(f"{self.path} has no whole line at byte {offset}: something else wrote it")
-                length *= 4
-        return content[:end]
+            except OSError as cause:
+                raise as_store_error(cause, self.path, "read") from cause
+            end = content.find(b"\n")
+            if end >= 0:
+                return content[:end]
+            if len(content) < length:
+                raise CorruptStream(f"{self.path} has no whole line at byte {offset}: something else wrote it")
+            length *= 4
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Every whole line as ``(offset, line)`` without its line end, read once from start to end in chunks."""

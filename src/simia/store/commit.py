@@ -5,7 +5,7 @@ import threading
 from concurrent.futures import Future
 from pathlib import Path
 
-from simia.errors import StoreError
+from simia.errors import StoreError, boundary
 from simia.store.append_file import AppendFile
 from simia.store.atomic import write_atomically
 
@@ -129,9 +129,11 @@ class GroupCommit:
         if self.broken is not None:
             return
         try:
-            for file in files:
-                file.sync()
-            for path, content in replacements.items():
-                write_atomically(path, content)
+            # Nothing may end this thread: whoever waits for a commit would wait for ever.
+            with boundary(StoreError, "sync the run"):
+                for file in files:
+                    file.sync()
+                for path, content in replacements.items():
+                    write_atomically(path, content)
         except StoreError as error:
             self.broken = error

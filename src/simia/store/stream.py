@@ -58,10 +58,11 @@ class Stream:
             StoreError: the stream is not open for writing, or an earlier commit failed.
         """
         line = spell(ordinal, key, outcome)
+        code = self._code(ordinal, outcome)
         self.flush()
         offset = self._file.size
         self._write(line, 1)
-        self._take_note(ordinal, outcome, offset, len(line))
+        self._index.put(ordinal, code, offset, len(line))
 
     def append_now(self, ordinal: int, key: str, outcome: Outcome[Value] | Outcome[bytes]) -> None:
         """Record what became of an item, buffered: for passes without an event loop that can be done again.
@@ -74,7 +75,8 @@ class Stream:
             StoreError: the stream is not open for writing, or an earlier commit failed.
         """
         line = spell(ordinal, key, outcome)
-        self._take_note(ordinal, outcome, self._file.size + self._buffered, len(line))
+        code = self._code(ordinal, outcome)
+        self._index.put(ordinal, code, self._file.size + self._buffered, len(line))
         self._buffer.append(line)
         self._buffered += len(line)
         if self._buffered >= _BUFFER:
@@ -192,13 +194,12 @@ class Stream:
         self._buffered = 0
         self._file.close()
 
-    def _take_note(self, ordinal: int, outcome: Outcome[Value] | Outcome[bytes], offset: int, length: int) -> None:
+    def _code(self, ordinal: int, outcome: Outcome[Value] | Outcome[bytes]) -> int:
         if isinstance(outcome, Kept):
-            self._index.put(ordinal, "kept", "", offset, length)
-        elif isinstance(outcome, Dropped):
-            self._index.put(ordinal, "dropped", outcome.rule, offset, length)
-        else:
-            self._index.put(ordinal, "failed", "", offset, length)
+            return self._index.code(ordinal, "kept", "")
+        if isinstance(outcome, Dropped):
+            return self._index.code(ordinal, "dropped", outcome.rule)
+        return self._index.code(ordinal, "failed", "")
 
     def _write(self, lines: bytes, records: int) -> None:
         if self._commit.broken is not None:
@@ -213,7 +214,8 @@ class Stream:
                 if thorough:
                     orjson.loads(line)
                 rule = read_reason(line, head)[0] if head.fate == "dropped" else ""
-                self._index.put(head.ordinal, head.fate, rule, offset, len(line) + 1)
+                code = self._index.code(head.ordinal, head.fate, rule)
+                self._index.put(head.ordinal, code, offset, len(line) + 1)
             except (FormatError, StoreError, orjson.JSONDecodeError) as cause:
                 raise self._corrupt(offset, cause) from cause
 

@@ -28,22 +28,24 @@ class StreamIndex:
         self._code_of_rule: dict[str, int] = {}
         self._end = 0
 
-    def put(self, ordinal: int, fate: Fate, rule: str, offset: int, length: int) -> None:
-        """The last line of ``ordinal`` now stands at ``offset``; ``rule`` is read for dropped items only.
+    def code(self, ordinal: int, fate: Fate, rule: str) -> int:
+        """The number that :meth:`put` takes for a fate, with room made for the ordinal; ``rule`` is for dropped items.
 
         Raises:
             StoreError: the ordinal is negative or beyond 32 bits, or there are more than 65,532 different rules.
         """
-        if fate == "kept":
-            code = _KEPT
-        elif fate == "failed":
-            code = _FAILED
-        else:
-            code = self._code_of_rule.get(rule) or self._new_rule(rule)
         if ordinal >= len(self._codes):
             self._grow(ordinal)
         elif ordinal < 0:
             raise StoreError(f"an item has the ordinal {ordinal}: ordinals start at 0")
+        if fate == "kept":
+            return _KEPT
+        if fate == "failed":
+            return _FAILED
+        return self._code_of_rule.get(rule) or self._new_rule(rule)
+
+    def put(self, ordinal: int, code: int, offset: int, length: int) -> None:
+        """The last line of ``ordinal`` now stands at ``offset``. Cannot fail, so a written line is never unknown."""
         self._tally[self._codes[ordinal]] -= 1
         self._tally[code] += 1
         self._codes[ordinal] = code
