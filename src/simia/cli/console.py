@@ -1,0 +1,73 @@
+"""Where output goes: results to stdout, everything about the work to stderr; plain text where nobody sees colours."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from simia.cli.errors import one_line
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether ``stream`` shows colours and moves a cursor; ``TERM=dumb`` does not."""
+    return bool(stream.isatty()) and os.environ.get("TERM", "") != "dumb"
+
+
+def say(line: str) -> None:
+    """One line about the work, on stderr."""
+    print(one_line(line), file=sys.stderr, flush=True)
+
+
+def result(line: str = "") -> None:
+    """One line of the result, on stdout. Control characters, which data may hold, are taken out."""
+    print(_printable(line), flush=True)
+
+
+def result_json(value: Any) -> None:
+    """``value`` as indented JSON on stdout."""
+    import orjson
+
+    print(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode(), flush=True)
+
+
+def result_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> None:
+    """A table on stdout. Columns in ``numbers`` are right-aligned.
+
+    On a terminal long cells fold; elsewhere each row is one line, for ``grep`` and ``awk``.
+    """
+    cells = [[_printable(cell) for cell in row] for row in rows]
+    if is_terminal(sys.stdout):
+        _draw_table(header, cells, numbers)
+        return
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    for row in (list(header), *cells):
+        aligned = [
+            cell.rjust(width) if place in numbers else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        result("  ".join(aligned).rstrip())
+
+
+def examples(*commands: str) -> str:
+    """The end of a command's help: each example on a line of its own."""
+    return "\n\n".join(
+        ["[dim]Examples:[/dim]" if len(commands) > 1 else "[dim]Example:[/dim]"]
+        + [f"[cyan]{command}[/cyan]" for command in commands]
+    )
+
+
+def _draw_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
+    for place, name in enumerate(header):
+        table.add_column(name, justify="right" if place in numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console(file=sys.stdout).print(table)
+
+
+def _printable(text: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -1,0 +1,223 @@
+"""``simia runs``: what run folders hold."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from simia.cli.console import examples, result, result_json, result_table
+from simia.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from simia.report import Funnel
+    from simia.store import Run
+    from simia.types import JsonObject
+
+app = typer.Typer(no_args_is_help=True, help="Look at runs: [cyan]ls[/cyan], [cyan]show[/cyan], [cyan]diff[/cyan].")
+
+RunArgument = Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_ABSENT = "absent"
+
+
+@app.command("ls", epilog=examples("simia runs ls runs"))
+def list_runs(
+    folder: Annotated[Path, typer.Argument(help="Where to look; runs may be two folders deep.")] = Path("runs"),
+    as_json: JsonOption = False,
+) -> None:
+    """List the runs below a folder."""
+    if not folder.is_dir():
+        raise ConfigError(f"no folder {folder}: name the one that holds your runs")
+    found = [_summary(path) for path in _run_folders(folder)]
+    if as_json:
+        result_json(found)
+        return
+    if not found:
+        result(f"no runs below {folder}")
+        return
+    rows = [
+        (
+            run["folder"],
+            run["created"][:16].replace("T", " "),
+            run["model"],
+            f"{run['asked']:,}" if "asked" in run else "?",
+            f"{run['kept']:,}" if "kept" in run else "?",
+            f"{run['failed']:,}" if "failed" in run else "?",
+            str(run.get("cost", run.get("error", ""))),
+        )
+        for run in found
+    ]
+    result_table(("run", "created", "model", "asked", "kept", "failed", "cost"), rows, numbers=(3, 4, 5, 6))
+
+
+@app.command(epilog=examples("simia runs show runs/first", "simia runs show runs/first --html first.html"))
+def show(
+    run: RunArgument,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write one self-contained page to this file.", show_default=False)
+    ] = None,
+    most_shown: Annotated[int, typer.Option(min=0, help="So many items at most are in the page's list.")] = 500,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a run is made from, what came through and why the rest did not; with --html as a page to browse."""
+    from simia.report import read_funnel, render_run_page
+    from simia.store import Run
+
+    with Run.read(run) as opened:
+        if html is not None:
+            text = render_run_page(opened, most_shown=most_shown)
+            _write(html, text)
+            result(f"page written to {html} ({len(text.encode()) / 1e6:.1f} MB)")
+            return
+        funnel = read_funnel(opened)
+        if as_json:
+            result_json(_as_json(opened, funnel))
+            return
+        _print_run(opened, funnel)
+
+
+@app.command(epilog=examples("simia runs diff runs/first runs/second"))
+def diff(
+    a: Annotated[Path, typer.Argument(help="The folder of one run.", show_default=False)],
+    b: Annotated[Path, typer.Argument(help="The folder of another.", show_default=False)],
+    as_json: JsonOption = False,
+) -> None:
+    """Name the settings, prompts, seeds and counts in which two runs differ."""
+    from simia.report import read_funnel
+    from simia.store import Run
+
+    with Run.read(a) as first, Run.read(b) as second:
+        settings = [
+            (key, _at(first.manifest.model_dump(mode="json"), key), _at(second.manifest.model_dump(mode="json"), key))
+            for key in first.manifest.differences(second.manifest)
+        ]
+        left, right = _counts(read_funnel(first)), _counts(read_funnel(second))
+    counts = [(key, left.get(key, 0), right.get(key, 0)) for key in sorted(left.keys() | right.keys())]
+    counts = [row for row in counts if row[1] != row[2]]
+    if as_json:
+        result_json({key: {"a": old, "b": new} for key, old, new in [*settings, *counts]})
+        return
+    if not settings and not counts:
+        result("no difference")
+        return
+    rows = [(key, _short(old), _short(new)) for key, old, new in [*settings, *counts]]
+    result_table(("what", str(a), str(b)), rows)
+
+
+def _run_folders(folder: Path) -> Iterator[Path]:
+    marks = {*folder.glob("run.json"), *folder.glob("*/run.json"), *folder.glob("*/*/run.json")}
+    return (mark.parent for mark in sorted(marks))
+
+
+def _summary(folder: Path) -> "JsonObject":
+    """One row of the list. A folder that cannot be read is a row too, so that it does not hide the others."""
+    from simia.report import read_funnel
+    from simia.report.usage import cost_text, read_totals
+    from simia.store import Run
+
+    try:
+        with Run.read(folder) as run:
+            funnel = read_funnel(run)
+            totals = read_totals(run)
+            return {
+                "folder": str(folder),
+                "run": run.manifest.run,
+                "created": run.manifest.created,
+                "model": run.manifest.model,
+                "asked": _asked(funnel),
+                "kept": funnel.delivered if funnel.is_finished else 0,
+                "failed": sum(sum(stage.failed.values()) for stage in funnel.stages),
+                "cost": "-" if totals is None else cost_text(totals.cost),
+            }
+    except StoreError as error:
+        return {"folder": str(folder), "created": "", "model": "", "error": str(error)}
+
+
+def _asked(funnel: "Funnel") -> int:
+    return next((stage.seen for stage in funnel.stages if stage.name == "generate"), 0)
+
+
+def _print_run(run: "Run", funnel: "Funnel") -> None:
+    from simia.report.charts import count_text, share_text
+    from simia.report.usage import read_totals, usage_facts
+
+    manifest = run.manifest
+    result(f"{'run':<12} {manifest.run}, made by simia {manifest.version}, begun {manifest.created}")
+    result(f"{'model':<12} {manifest.model}" + (f" ({manifest.model_reason})" if manifest.model_reason else ""))
+    result(f"{'seeds':<12} {', '.join(manifest.seeds) or '-'}")
+    result(f"{'licences':<12} {', '.join(manifest.licences) or '-'}")
+    for name, values in usage_facts(read_totals(run)):
+        result(f"{name.lower():<12} {', '.join(values)}")
+    if not funnel.stages:
+        result("no stage has an outcome yet")
+        return
+    result()
+    rows = [(step.label, count_text(step.count), share_text(step.share)) for step in funnel.steps]
+    result_table(("funnel", "items", "share"), rows, numbers=(1, 2))
+    reasons = [(stage.name, rule, count_text(count)) for stage in funnel.stages for rule, count in stage.reasons]
+    reasons += [
+        (stage.name, f"failed: {error}", count_text(count))
+        for stage in funnel.stages
+        for error, count in sorted(stage.failed.items())
+    ]
+    if reasons:
+        result()
+        result_table(("stage", "why not kept", "items"), reasons, numbers=(2,))
+
+
+def _as_json(run: "Run", funnel: "Funnel") -> "JsonObject":
+    return {
+        "folder": str(run.folder),
+        "manifest": run.manifest.model_dump(mode="json"),
+        "meter": run.load_meter(),
+        "stages": [
+            {
+                "name": stage.name,
+                "seen": stage.seen,
+                "kept": stage.kept,
+                "dropped": dict(stage.reasons),
+                "failed": dict(stage.failed),
+            }
+            for stage in funnel.stages
+        ],
+    }
+
+
+def _counts(funnel: "Funnel") -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for stage in funnel.stages:
+        counts[f"{stage.name}: kept"] = stage.kept
+        counts |= {f"{stage.name}: dropped {rule}": count for rule, count in stage.dropped.items()}
+        counts |= {f"{stage.name}: failed {error}": count for error, count in stage.failed.items()}
+    return counts
+
+
+def _at(manifest: "JsonObject", dotted: str) -> Any:
+    """The value at a dotted key. Keys may hold dots themselves, so the longest key that fits is taken first."""
+    if dotted in manifest:
+        return manifest[dotted]
+    for key, value in manifest.items():
+        if dotted.startswith(f"{key}.") and isinstance(value, dict):
+            found = _at(value, dotted[len(key) + 1 :])
+            if found is not _ABSENT:
+                return found
+    return _ABSENT
+
+
+def _short(value: Any) -> str:
+    import orjson
+
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

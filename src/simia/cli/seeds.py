@@ -1,0 +1,169 @@
+"""``simia seeds``: look at seeds, and turn them into one format."""
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simia.cli.console import examples, result, result_json, result_table, say
+from simia.cli.errors import ExitCode
+from simia.errors import ConfigError, RecordError
+
+if TYPE_CHECKING:
+    from simia.types import JsonObject, Seed
+
+app = typer.Typer(no_args_is_help=True, help="Look at seeds: [cyan]inspect[/cyan], [cyan]convert[/cyan].")
+
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        help="bundled:NAME, tau2:airline|retail|telecom, a seed file (JSON or JSON Lines), or a world folder.",
+        show_default=False,
+    ),
+]
+FormatOption = Annotated[str, typer.Option(help="The format of a file; [cyan]auto[/cyan] recognises it by its keys.")]
+LimitOption = Annotated[int | None, typer.Option(min=0, help="Read at most so many seeds.", show_default=False)]
+_MOST_BAD_SAID = 5
+_MOST_TOOLS_SAID = 40
+
+
+class _BadRecords:
+    """Says the first bad records and counts all, by reason."""
+
+    def __init__(self) -> None:
+        self.reasons: Counter[str] = Counter()
+
+    def __call__(self, error: RecordError) -> None:
+        if self.reasons.total() < _MOST_BAD_SAID:
+            say(f"bad record: {error}")
+        elif self.reasons.total() == _MOST_BAD_SAID:
+            say("bad record: more follow; they are counted at the end")
+        self.reasons[error.reason] += 1
+
+
+class _Survey:
+    """What the seeds of a source are like."""
+
+    def __init__(self) -> None:
+        self.seeds = 0
+        self.worlds: Counter[str] = Counter()
+        self.licences: Counter[str] = Counter()
+        self.messages: Counter[int] = Counter()
+        self.tools: Counter[str] = Counter()
+        self.declared: set[str] = set()
+        self.with_state = 0
+
+    def add(self, seed: "Seed") -> None:
+        from simia.types import AssistantMessage
+
+        self.seeds += 1
+        self.worlds[seed.world.name] += 1
+        self.licences[seed.licence] += 1
+        self.messages[len(seed.reference)] += 1
+        self.with_state += seed.initial_state is not None
+        self.declared.update(tool.name for tool in seed.world.tools)
+        for message in seed.reference:
+            if isinstance(message, AssistantMessage):
+                self.tools.update(call.name for call in message.tool_calls)
+
+    def as_json(self, bad: Counter[str]) -> "JsonObject":
+        return {
+            "seeds": self.seeds,
+            "worlds": dict(self.worlds),
+            "licences": dict(self.licences),
+            "messages": {str(length): self.messages[length] for length in sorted(self.messages)},
+            "calls_by_tool": dict(self.tools.most_common()),
+            "declared_tools": sorted(self.declared),
+            "with_initial_state": self.with_state,
+            "bad_records": dict(bad.most_common()),
+        }
+
+
+@app.command(epilog=examples("simia seeds inspect bundled:shop", "simia seeds inspect trajectories.json --limit 100"))
+def inspect(
+    source: SourceArgument,
+    format: FormatOption = "auto",  # noqa: A002 - the option's name
+    limit: LimitOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Count what is in a seed source: worlds, licences, lengths, tools, and bad records by reason."""
+    from simia.report.funnel import quantile
+    from simia.seeds import read
+
+    bad, survey = _BadRecords(), _Survey()
+    for seed in read(source, format=format, limit=limit, on_bad=bad):
+        survey.add(seed)
+    if as_json:
+        result_json(survey.as_json(bad.reasons))
+        return
+    lengths = survey.messages
+    result(f"seeds      {survey.seeds:,}, {survey.with_state:,} with an initial state")
+    result(f"worlds     {_counted(survey.worlds)}")
+    result(f"licences   {_counted(survey.licences)}")
+    result(f"messages   median {quantile(lengths, 0.5)}, from {min(lengths, default=0)} to {max(lengths, default=0)}")
+    result(
+        f"tools      {len(survey.declared):,} declared, {len(survey.tools):,} called, {survey.tools.total():,} calls"
+    )
+    result(f"bad        {bad.reasons.total():,} records")
+    if survey.tools:
+        result()
+        rows = [(name, f"{count:,}") for name, count in survey.tools.most_common(_MOST_TOOLS_SAID)]
+        result_table(("tool", "calls"), rows, numbers=(1,))
+        if len(survey.tools) > _MOST_TOOLS_SAID:
+            result(f"and {len(survey.tools) - _MOST_TOOLS_SAID:,} more; --json has them all")
+    if bad.reasons:
+        result()
+        result_table(("records", "why bad"), [(f"{n:,}", why) for why, n in bad.reasons.most_common(20)], numbers=(0,))
+
+
+@app.command(epilog=examples("simia seeds convert trajectories.json seeds.jsonl"))
+def convert(
+    source: SourceArgument,
+    out: Annotated[Path, typer.Argument(help="The file to write, JSON Lines.", show_default=False)],
+    format: FormatOption = "auto",  # noqa: A002 - the option's name
+    limit: LimitOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
+) -> None:
+    """Write seeds as chat-completions messages and tools, one record a line: what every simia command reads.
+
+    Exit code 1 if some records could not be read; the others are written.
+    """
+    import orjson
+
+    from simia.seeds import read
+
+    if out.exists() and not force:
+        raise ConfigError(f"{out} exists: take another name, or --force to replace it")
+    bad = _BadRecords()
+    part = out.with_name(f".{out.name}.part")
+    count = 0
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            for seed in read(source, format=format, limit=limit, on_bad=bad):
+                file.write(orjson.dumps(_record(seed)) + b"\n")
+                count += 1
+        os.replace(part, out)
+    finally:
+        part.unlink(missing_ok=True)
+    result(f"{count:,} seeds written to {out}, {bad.reasons.total():,} bad records left out")
+    if bad.reasons:
+        raise typer.Exit(ExitCode.SOME_FAILED)
+
+
+def _record(seed: "Seed") -> "JsonObject":
+    """The seed with its policy and tools, which ``seed_record`` leaves to the world folder."""
+    from simia.formats import openai
+    from simia.seeds.world_folder import seed_record
+
+    record = seed_record(seed) | {"licence": seed.licence, "tools": openai.render_tools(seed.world.tools)}
+    if seed.world.policy:
+        record["messages"] = [{"role": "system", "content": seed.world.policy}, *record["messages"]]
+    return record
+
+
+def _counted(counts: Counter[str]) -> str:
+    shown = [f"{name or '(none)'} {count:,}" for name, count in counts.most_common(8)]
+    return ", ".join(shown) + (f" and {len(counts) - 8:,} more" if len(counts) > 8 else "")

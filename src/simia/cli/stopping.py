@@ -1,0 +1,80 @@
+"""Ctrl-C: the first ends a run cleanly, the second at once."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, TypeVar
+
+from simia.cli.console import say
+
+T = TypeVar("T")
+
+
+class Aborted(BaseException):
+    """The second Ctrl-C. No error of the program, so nothing that handles errors may catch it."""
+
+
+def run_until_stopped(work: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
+    """What ``work`` returns. It gets the event that asks it to stop.
+
+    SIGTERM counts as the first Ctrl-C: that is how batch systems ask.
+
+    Raises:
+        Aborted: a second signal came; what was acknowledged is on disk.
+    """
+
+    async def main() -> T:
+        stop = asyncio.Event()
+        task = asyncio.create_task(work(stop))
+        with _signals(stop, task) as state:
+            try:
+                return await task
+            except asyncio.CancelledError:
+                if state.signals > 1:
+                    raise Aborted from None
+                raise
+
+    return _run(main())
+
+
+class _State:
+    signals = 0
+
+
+@contextmanager
+def _signals(stop: asyncio.Event, task: "asyncio.Task[Any]") -> Iterator[_State]:
+    """Python's own handlers, not the loop's: a pass without ``await`` never lets the loop call its handlers."""
+    state = _State()
+    loop = asyncio.get_running_loop()
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        state.signals += 1
+        if state.signals == 1:
+            say("stopping: what is in flight is finished and written; Ctrl-C again to stop at once")
+            stop.set()
+        else:
+            task.cancel()
+        # Both calls above schedule; a sleeping loop must wake up to see it.
+        loop.call_soon_threadsafe(lambda: None)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield state
+        return
+    before = {sign: signal.signal(sign, on_signal) for sign in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield state
+    finally:
+        for sign, handler in before.items():
+            signal.signal(sign, handler)
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """On uvloop, where there is one: it costs half of asyncio's own loop per request."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(work)
+    return uvloop.run(work)
