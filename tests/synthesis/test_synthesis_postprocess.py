@@ -64,6 +64,9 @@ MANGLERS: dict[str, Callable[[str], str]] = {
     "a code fence": lambda text: f"```json\n{text}\n```",
     "a fence and a trailing comma": lambda text: f"```\n{text[:-1]},}}\n```",
     "a JSON string": json.dumps,
+    "a closing tag behind": lambda text: f"{text}</tool_call>",
+    "a brace too many": lambda text: f"{text}}}",
+    "prose before": lambda text: f"Here are the arguments: {text}",
 }
 
 
@@ -135,6 +138,16 @@ def test_a_cut_text_never_becomes_a_call_with_invented_or_empty_values(
 
 def test_a_text_cut_inside_a_string_is_dropped(chain: Postprocess, conversation: Conversation) -> None:
     assert rule(chain.apply(conversation('{"order_id": "#W1'))) == "unreadable_call"
+
+
+def test_two_objects_in_one_call_are_dropped(chain: Postprocess, conversation: Conversation) -> None:
+    assert rule(chain.apply(conversation('{"order_id": "#W1"} {"order_id": "#W2"}'))) == "unreadable_call"
+
+
+def test_a_cut_word_is_not_taken_for_a_string(chain: Postprocess, conversation: Conversation) -> None:
+    assert rule(chain.apply(conversation('{"order_id": "#W12", "items": [], "note": nul', "change_order"))) == (
+        "unreadable_call"
+    )
 
 
 def test_a_missing_value_is_not_replaced_by_an_empty_one(chain: Postprocess, conversation: Conversation) -> None:

@@ -1,83 +1,9 @@
 """Training files: every target in one pass over the trajectories, streamed, whole or not there at all."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
-from pathlib import Path
-
-from simia.errors import ConfigError, ExtraMissing, StoreError
-from simia.synthesis.export.chat import OpenAIWriter, TrlWriter
 from simia.synthesis.export.files import ExportedFile
-from simia.synthesis.export.prompted import Llama3Writer, LlamaFactoryWriter
+from simia.synthesis.export.report import ExportReport, export
 from simia.synthesis.export.settings import ExportSettings
 from simia.synthesis.export.target import Writer
-from simia.types import Trajectory, WorldSpec
+from simia.synthesis.export.write import FORMATS, open_writer, write
 
-__all__ = ["FORMATS", "ExportSettings", "ExportedFile", "Writer", "open_writer", "write"]
-
-
-def _parquet_writer(folder: Path, settings: ExportSettings) -> Writer:
-    try:
-        from simia.synthesis.export.parquet import ParquetWriter
-    except ImportError:
-        raise ExtraMissing("parquet", "the export format trl-parquet") from None
-    return ParquetWriter(folder, settings)
-
-
-FORMATS: dict[str, Callable[[Path, ExportSettings], Writer]] = {
-    "trl": TrlWriter,
-    "trl-parquet": _parquet_writer,
-    "openai": OpenAIWriter,
-    "llamafactory": LlamaFactoryWriter,
-    "llama3": Llama3Writer,
-}
-"""The targets by name, each with what opens its writer on an export folder."""
-
-
-def open_writer(name: str, folder: Path, settings: ExportSettings) -> Writer:
-    """A writer of the target ``name`` under ``folder``; each target has a folder of its own there.
-
-    Raises:
-        ConfigError: no such target.
-        ExtraMissing: the target needs an extra.
-        StoreError: the folder cannot be written.
-    """
-    if name not in FORMATS:
-        raise ConfigError(f"no export format {name!r}; there are: {', '.join(FORMATS)}")
-    return FORMATS[name](folder, settings)
-
-
-def write(
-    formats: Sequence[str],
-    trajectories: Iterable[tuple[int, Trajectory]],
-    world_of: Callable[[str], WorldSpec],
-    folder: Path,
-    settings: ExportSettings,
-) -> tuple[ExportedFile, ...]:
-    """Write all ``formats`` under ``folder`` in one pass; ``world_of`` gives a world by content id.
-
-    The same trajectories give the same bytes. If anything goes wrong no file of the pass that was unfinished stays,
-    and files of an earlier export are as they were.
-
-    Raises:
-        ConfigError: an unknown format, or one named twice.
-        ExtraMissing: a format needs an extra.
-        FormatError: a trajectory that cannot be spelled, such as one with a malformed call.
-        StoreError: the ordinals do not ascend, or the folder cannot be written.
-    """
-    if len(set(formats)) < len(formats):
-        raise ConfigError(f"export.formats names one twice: {', '.join(formats)}")
-    before = -1
-    with ExitStack() as unfinished:
-        writers = []
-        for name in formats:
-            writer = open_writer(name, folder, settings)
-            unfinished.callback(writer.abort)
-            writers.append(writer)
-        for ordinal, trajectory in trajectories:
-            if ordinal <= before:
-                raise StoreError(f"trajectory {ordinal} comes after {before}: give them in ordinal order")
-            before = ordinal
-            world = world_of(trajectory.world)
-            for writer in writers:
-                writer.add(trajectory, world)
-        return tuple(file for writer in writers for file in writer.close())
+__all__ = ["FORMATS", "ExportReport", "ExportSettings", "ExportedFile", "Writer", "export", "open_writer", "write"]

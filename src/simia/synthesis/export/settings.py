@@ -6,7 +6,7 @@ from simia.config import Settings
 
 
 class ExportSettings(Settings):
-    """``formats``: which targets are written, see :data:`simia.synthesis.export.FORMATS`.
+    """``formats``: which targets are written, see ``FORMATS`` in :mod:`simia.synthesis.export`.
 
     ``reasoning``: "keep" spells it where the target has a place for it; OpenAI's and Llama's have none, so there it
     is always left out. ``name`` is the data set's, in file names and in the card.

@@ -1,14 +1,20 @@
 """Passes that make broken JSON of a call readable again. They restore what was written and never invent a value."""
 
+import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from simia.errors import FormatError
-from simia.formats.json_text import read_json
+import json_repair
+
+from simia.errors import FormatError, boundary
+from simia.formats.calls import load_json
 from simia.synthesis.postprocess.edit import Context, replaced, rewritten
 from simia.synthesis.postprocess.schema_walk import json_types, mapped
 from simia.types import AssistantMessage, Dropped, JsonObject, MalformedToolCall, Message, ToolCall, Trajectory
 
+_DECODER = json.JSONDecoder()
+_FENCE_END = re.compile(r"\s*```\s*\Z")
 _OPENING = re.compile(r"""\"|(?:\A|[{\[,:(`])\s*'""")
 _DOUBLE_CLOSED = re.compile(r'(?:[^"\\]|\\.)*"', re.DOTALL)
 _SINGLE_CLOSED = re.compile(r"(?:[^'\\]|\\.|'(?!\s*(?:[,:\]})`]|\Z)))*'", re.DOTALL)
@@ -21,8 +27,8 @@ def repair_json(trajectory: Trajectory, context: Context) -> Trajectory | Droppe
     """Malformed calls become calls: single quotes, trailing commas, missing brackets, bare keys, code fences, JSON
     inside a JSON string. Each repaired call is marked ``repair_json:<call id>``.
 
-    A text that was cut inside a string, or that lacks a value, is ``unreadable_call``: json-repair would complete it
-    with a value that nobody wrote.
+    A text that was cut inside a string or a word, or that lacks a value, is ``unreadable_call``: json-repair would
+    complete it with a value that nobody wrote. A number that was cut cannot be told from a shorter one.
     """
     order = _order_of_answers(trajectory.messages)
     messages: list[Message] = []
@@ -77,14 +83,35 @@ def edit_calls(trajectory: Trajectory, context: Context, name: str, edit: Any) -
 
 
 def lossless_json(text: str) -> Any:
-    """The value that ``text`` spells, however untidily.
+    """The object or list that ``text`` spells, however untidily, or the string that is one JSON string.
+
+    Stricter than :func:`simia.formats.json_text.read_json`, which may pick one value out of a long reply: here the
+    text is one value, and none of it may be lost.
 
     Raises:
         FormatError: the text is no JSON beyond repair, is cut inside a string, or lacks a value.
     """
-    value, repaired = read_json(text)
-    if repaired:
-        _refuse_inventions(text, value)
+    try:
+        return load_json(text)
+    except FormatError:
+        pass
+    start = min((place for place in (text.find("{"), text.find("[")) if place >= 0), default=-1)
+    if start < 0:
+        raise FormatError("the text holds no JSON object or list")
+    body = _FENCE_END.sub("", text[start:])
+    try:
+        value, end = _DECODER.raw_decode(body)
+    except (ValueError, RecursionError):
+        end = -1
+    if end >= 0:
+        if any(bracket in body[end:] for bracket in "{["):
+            raise FormatError("the text holds more than one JSON value")
+        return value
+    with boundary(FormatError, "repair the JSON of the call"):
+        value = json_repair.loads(body, skip_json_loads=True)
+    if not isinstance(value, dict if body[0] == "{" else list):
+        raise FormatError("the text is no single JSON value")
+    _refuse_inventions(body, value)
     return value
 
 
@@ -146,6 +173,10 @@ def _refuse_inventions(text: str, value: Any) -> None:
     )
     if any(have > may for have, may in zip(made, written, strict=True)):
         raise FormatError("a value is missing")
+    plain = text.replace("\\", "")
+    for string in _string_values(value):
+        if not any(f"{quote}{spelled}{quote}" in plain for spelled in _spellings(string) for quote in "\"'"):
+            raise FormatError(f"no quotation marks stand around {string[:40]!r}: it may be a cut word")
 
 
 def _refuse_cut(text: str) -> None:
@@ -159,6 +190,24 @@ def _refuse_cut(text: str) -> None:
         if closed is None:
             raise FormatError("the text is cut inside a string")
         position = closed.end()
+
+
+def _spellings(string: str) -> set[str]:
+    """The string as JSON may spell it, without its backslashes."""
+    spelled = {string, json.dumps(string, ensure_ascii=False)[1:-1], json.dumps(string)[1:-1]}
+    return {one.replace("\\", "") for one in spelled}
+
+
+def _string_values(value: Any) -> Iterator[str]:
+    open_values = [value]
+    while open_values:
+        current = open_values.pop()
+        if isinstance(current, str):
+            yield current
+        elif isinstance(current, dict):
+            open_values.extend(current.values())
+        elif isinstance(current, list):
+            open_values.extend(current)
 
 
 def _count_empties(value: Any) -> tuple[int, int, int, int]:

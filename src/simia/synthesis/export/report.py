@@ -1,0 +1,97 @@
+"""The export of a run: its training files and their card, in the run's folder ``export``."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from simia.store import Run
+from simia.store.atomic import write_atomically
+from simia.synthesis.export.card import Card, StageCounts, non_commercial, render
+from simia.synthesis.export.files import ExportedFile
+from simia.synthesis.export.settings import ExportSettings
+from simia.synthesis.export.write import write
+from simia.types import Trajectory
+
+_STAGES = ("prefilter", "generate", "postprocess")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What was written. ``licences`` are those of the exported records, and those that the run was given."""
+
+    folder: Path
+    records: int
+    files: tuple[ExportedFile, ...]
+    card: Path
+    licences: tuple[str, ...]
+
+    @property
+    def non_commercial(self) -> tuple[str, ...]:
+        """The licences among them that forbid commercial use."""
+        return non_commercial(self.licences)
+
+
+class _Census:
+    """Counts trajectories as they stream by."""
+
+    def __init__(self, run: Run, stream: str) -> None:
+        self._run = run
+        self._stream = stream
+        self.records = 0
+        self.worlds: Counter[str] = Counter()
+        self.licences: set[str] = set(run.manifest.licences)
+        self.notes: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[tuple[int, Trajectory]]:
+        for ordinal, _, trajectory in self._run.stream(self._stream).kept(Trajectory):
+            self.records += 1
+            self.worlds[self._run.worlds.get(trajectory.world).name] += 1
+            self.licences.add(trajectory.provenance.licence)
+            for kind in sorted({repair.partition(":")[0] for repair in trajectory.repairs}):
+                self.notes[f"changed by the pass `{kind}`"] += 1
+            if trajectory.faults:
+                self.notes["with a programmed fault"] += 1
+            if trajectory.plan is not None:
+                self.notes[f"planned outcome: {trajectory.plan.outcome}"] += 1
+            yield ordinal, trajectory
+
+
+def export(run: Run, settings: ExportSettings, *, stream: str = "postprocess") -> ExportReport:
+    """Write what ``run`` kept in ``stream`` in every format of ``settings``, and the card, into ``export/``.
+
+    Everything in one pass; memory does not grow with the run.
+
+    Raises:
+        ConfigError: an unknown format, or one named twice.
+        ExtraMissing: a format needs an extra.
+        StoreError: a file cannot be written.
+    """
+    folder = run.folder / "export"
+    census = _Census(run, stream)
+    files = write(settings.formats, census, run.worlds.get, folder, settings)
+    written = run.stream_names()
+    stages = []
+    for name in _STAGES:
+        if name in written:
+            counts = run.stream(name).counts()
+            stages.append(StageCounts(name, counts.seen, counts.kept, counts.failed, counts.dropped))
+    manifest = run.manifest
+    licences = tuple(sorted(census.licences))
+    card = Card(
+        name=settings.name,
+        run=manifest.run,
+        version=manifest.version,
+        model=manifest.model,
+        records=census.records,
+        licences=licences,
+        files=files,
+        stages=stages,
+        worlds=census.worlds,
+        prompts=manifest.prompts,
+        seeds=manifest.seeds,
+        notes=dict(sorted(census.notes.items())),
+    )
+    path = folder / "README.md"
+    write_atomically(path, render(card).encode())
+    return ExportReport(folder, census.records, files, path, licences)
