@@ -81,9 +81,12 @@ class ParquetWriter:
     def _flush(self) -> None:
         if not self._messages:
             return
-        columns = {"messages": self._messages, "tools": self._tool_texts}
+        texts = pyarrow.array(self._messages, pyarrow.list_(pyarrow.string()))
+        objects = pyarrow.ExtensionArray.from_storage(pyarrow.json_(), texts.flatten())
+        messages = pyarrow.ListArray.from_arrays(texts.offsets, objects)
+        tools = pyarrow.array(self._tool_texts, pyarrow.string())
         with disk(self._scratch, "write"):
-            self._writer.write_table(pyarrow.Table.from_pydict(columns, schema=_SCHEMA))
+            self._writer.write_table(pyarrow.Table.from_arrays([messages, tools], schema=_SCHEMA))
         self._messages = []
         self._tool_texts = []
 

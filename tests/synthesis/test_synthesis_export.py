@@ -1,0 +1,189 @@
+"""Training files: what stands in them, that they are whole, and that they are the same each time."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simia.errors import ConfigError, FormatError, StoreError
+from simia.formats import hermes, llama3, openai, sharegpt
+from simia.synthesis.export import FORMATS, ExportedFile, ExportSettings, write
+from simia.types import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    Trajectory,
+    UserMessage,
+    WorldSpec,
+)
+
+Conversation = Callable[..., Trajectory]
+EVERYTHING = tuple(FORMATS)
+
+
+def parallel(base: Trajectory, reasoning: str | None = "Both at once.") -> Trajectory:
+    """Two calls in one turn beside a text, with a reasoning."""
+    calls = tuple(ToolCall(id=f"call_{n}", name="get_order", arguments={"order_id": f"#W{n}"}) for n in (1, 2))
+    messages: tuple[Message, ...] = (
+        UserMessage(content="Compare #W1 and #W2.\nA: please"),
+        AssistantMessage(content="I look at both.", reasoning=reasoning, tool_calls=calls),
+        ToolMessage(call_id="call_1", name="get_order", content='{"price":1}'),
+        ToolMessage(call_id="call_2", name="get_order", content='{"price":2,"note":"für\\n\\"Zoë\\""}'),
+        AssistantMessage(content="The second costs more."),
+    )
+    return Trajectory(**{**{name: getattr(base, name) for name in Trajectory.model_fields}, "messages": messages})
+
+
+@pytest.fixture
+def exported(tmp_path: Path, world: WorldSpec, conversation: Conversation) -> tuple[Path, tuple[ExportedFile, ...]]:
+    """Everything written from two trajectories, the second with parallel calls."""
+    base = conversation()
+    pairs = [(3, base), (7, parallel(base))]
+    return tmp_path, write(EVERYTHING, pairs, lambda _: world, tmp_path, ExportSettings(name="orders"))
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_each_file_is_described_by_its_size_records_and_hash(
+    exported: tuple[Path, tuple[ExportedFile, ...]],
+) -> None:
+    folder, files = exported
+    for file in files:
+        content = (folder / file.path).read_bytes()
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (file.size_bytes, file.sha256)
+    assert {file.path: file.records for file in files} == {
+        "trl/train.jsonl": 2,
+        "trl-parquet/train.parquet": 2,
+        "openai/train.jsonl": 2,
+        "llamafactory/orders_sharegpt.jsonl": 2,
+        "llamafactory/orders_hermes.jsonl": 2,
+        "llamafactory/dataset_info.json": 0,
+        "llama3/train.jsonl": 2,
+    }
+
+
+def test_the_trl_record_has_policy_messages_and_tools_as_text(
+    exported: tuple[Path, tuple[ExportedFile, ...]], world: WorldSpec, conversation: Conversation
+) -> None:
+    folder, _ = exported
+    first, second = lines(folder / "trl/train.jsonl")
+    assert first["messages"][0] == {"role": "system", "content": "Only change orders that are pending."}
+    assert json.loads(first["tools"]) == [tool.as_openai() for tool in world.tools]
+    assert second["messages"][2]["tool_calls"][1]["function"]["arguments"] == {"order_id": "#W2"}
+    assert second["messages"][2]["reasoning_content"] == "Both at once."
+    assert openai.parse_messages(second["messages"][1:]) == parallel(conversation()).messages
+
+
+def test_the_openai_record_has_only_keys_of_the_published_schema(
+    exported: tuple[Path, tuple[ExportedFile, ...]], conversation: Conversation
+) -> None:
+    folder, _ = exported
+    first, second = lines(folder / "openai/train.jsonl")
+    allowed = {
+        "system": {"role", "content"},
+        "user": {"role", "content"},
+        "assistant": {"role", "content", "tool_calls"},
+        "tool": {"role", "content", "tool_call_id"},
+    }
+    for record in (first, second):
+        assert all(set(message) <= allowed[message["role"]] for message in record["messages"])
+    assert "content" not in first["messages"][2]
+    assert (first["parallel_tool_calls"], second["parallel_tool_calls"]) == (False, True)
+    assert openai.parse_messages(second["messages"][1:]) == parallel(conversation(), None).messages
+
+
+def test_both_llamafactory_spellings_alternate_between_two_sides(
+    exported: tuple[Path, tuple[ExportedFile, ...]],
+) -> None:
+    folder, _ = exported
+    info = json.loads((folder / "llamafactory/dataset_info.json").read_text())
+    for entry in info.values():
+        observation = entry.get("tags", {}).get("observation_tag", "observation")
+        for record in lines(folder / "llamafactory" / entry["file_name"]):
+            sides = [item["from"] in ("human", observation) for item in record["conversations"]]
+            assert sides == [position % 2 == 0 for position in range(len(sides))]
+            assert len(sides) % 2 == 0
+
+
+def test_llamafactory_spellings_read_back_with_parallel_calls_and_text(
+    exported: tuple[Path, tuple[ExportedFile, ...]], conversation: Conversation
+) -> None:
+    folder, _ = exported
+    expected = parallel(conversation()).messages
+    assert sharegpt.parse(lines(folder / "llamafactory/orders_sharegpt.jsonl")[1]["conversations"]) == expected
+    assert hermes.parse(lines(folder / "llamafactory/orders_hermes.jsonl")[1]["conversations"]) == expected
+
+
+def test_system_prompts_spell_the_tools_only_where_the_template_does_not(
+    exported: tuple[Path, tuple[ExportedFile, ...]], world: WorldSpec
+) -> None:
+    folder, _ = exported
+    assert lines(folder / "llamafactory/orders_sharegpt.jsonl")[0]["system"] == world.policy
+    assert "<tools>" in lines(folder / "llamafactory/orders_hermes.jsonl")[0]["system"]
+    system = lines(folder / "llama3/train.jsonl")[0]["messages"][0]["content"]
+    assert system == llama3.system_prompt(world.policy, world.tools)
+
+
+def test_the_llama3_record_reads_back(
+    exported: tuple[Path, tuple[ExportedFile, ...]], conversation: Conversation
+) -> None:
+    folder, _ = exported
+    messages = lines(folder / "llama3/train.jsonl")[1]["messages"]
+    assert llama3.parse(messages[1:]) == parallel(conversation(), None).messages
+
+
+def test_stripped_reasoning_is_nowhere_in_any_file(
+    tmp_path: Path, world: WorldSpec, conversation: Conversation
+) -> None:
+    pairs = [(0, parallel(conversation()))]
+    files = write(EVERYTHING, pairs, lambda _: world, tmp_path, ExportSettings(reasoning="strip"))
+    texts = [file for file in files if file.path.endswith(".jsonl")]
+    assert texts
+    assert all(b"Both at once" not in (tmp_path / file.path).read_bytes() for file in texts)
+
+
+def test_the_same_trajectories_give_the_same_bytes(
+    tmp_path: Path, world: WorldSpec, conversation: Conversation
+) -> None:
+    pairs = [(n, conversation()) for n in range(300)]
+    one, two = (write(EVERYTHING, pairs, lambda _: world, tmp_path / n, ExportSettings()) for n in ("a", "b"))
+    assert one == two
+
+
+def test_a_failed_export_leaves_the_earlier_files_and_nothing_else(
+    tmp_path: Path, world: WorldSpec, conversation: Conversation
+) -> None:
+    write(("trl",), [(0, conversation())], lambda _: world, tmp_path, ExportSettings())
+    before = (tmp_path / "trl/train.jsonl").read_bytes()
+
+    def breaking() -> Iterator[tuple[int, Trajectory]]:
+        yield 0, conversation()
+        yield 1, conversation("{'order_id'")
+
+    with pytest.raises(FormatError, match="call_1 is malformed: run the passes"):
+        write(EVERYTHING, breaking(), lambda _: world, tmp_path, ExportSettings())
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "trl/train.jsonl"]
+    assert (tmp_path / "trl/train.jsonl").read_bytes() == before
+
+
+def test_trajectories_out_of_order_are_refused(tmp_path: Path, world: WorldSpec, conversation: Conversation) -> None:
+    pairs = [(4, conversation()), (2, conversation())]
+    with pytest.raises(StoreError, match="trajectory 2 comes after 4"):
+        write(("trl",), pairs, lambda _: world, tmp_path, ExportSettings())
+
+
+def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path, world: WorldSpec) -> None:
+    with pytest.raises(ConfigError, match="no export format 'csv'; there are: trl, trl-parquet, openai"):
+        write(("csv",), [], lambda _: world, tmp_path, ExportSettings())
+
+
+def test_a_folder_that_cannot_be_written_is_a_store_error(tmp_path: Path, world: WorldSpec) -> None:
+    (tmp_path / "trl").write_text("a file where a folder must be")
+    with pytest.raises(StoreError, match="cannot write"):
+        write(("trl",), [], lambda _: world, tmp_path, ExportSettings())
