@@ -9,8 +9,11 @@ from simia.errors import (
     RateLimited,
     TransientModelError,
 )
-from simia.models.adaptive import AdaptiveLimit, Sign
+from simia.models.adaptive import AdaptiveLimit, Sign, Start
 from simia.types import ChatModel, ChatReply, ChatRequest
+
+_Slot = tuple[Start, bool]
+"""When a request started, and whether as a probe."""
 
 
 class LimitedModel:
@@ -25,7 +28,7 @@ class LimitedModel:
         self.limit = AdaptiveLimit(limit) if isinstance(limit, int) else limit
         self.in_flight = 0
         self._probes = 0
-        self._waiting: deque[asyncio.Future[bool]] = deque()
+        self._waiting: deque[asyncio.Future[_Slot]] = deque()
         self._alarm: asyncio.TimerHandle | None = None
 
     @property
@@ -45,8 +48,7 @@ class LimitedModel:
             ModelError: as the inner model.
         """
         loop = asyncio.get_running_loop()
-        is_probe = await self._turn(loop)
-        started = loop.time()
+        start, is_probe = await self._turn(loop)
         sign: Sign | None = None
         retry_after_s: float | None = None
         try:
@@ -65,21 +67,21 @@ class LimitedModel:
             raise
         finally:
             if sign is not None:
-                self.limit.settled(sign, started=started, now=loop.time(), retry_after_s=retry_after_s)
+                self.limit.settle(start, sign, loop.time(), retry_after_s=retry_after_s)
             self._leave(loop, is_probe)
 
-    async def _turn(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Wait for a slot and take it; whether the slot is a probe's."""
+    async def _turn(self, loop: asyncio.AbstractEventLoop) -> _Slot:
+        """Wait for a slot and take it."""
         if not self._waiting and self._has_room(loop):
             return self._take(loop)
-        turn: asyncio.Future[bool] = loop.create_future()
+        turn: asyncio.Future[_Slot] = loop.create_future()
         self._waiting.append(turn)
         self._admit(loop)
         try:
             return await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._leave(loop, turn.result())
+                self._leave(loop, turn.result()[1])
             else:
                 self._waiting.remove(turn)
             raise
@@ -89,13 +91,11 @@ class LimitedModel:
             return self._probes < self.limit.probes and self.limit.probe_due(loop.time()) <= 0
         return self.in_flight < self.limit.current
 
-    def _take(self, loop: asyncio.AbstractEventLoop) -> bool:
+    def _take(self, loop: asyncio.AbstractEventLoop) -> _Slot:
+        is_probe = self.limit.phase == "away"
         self.in_flight += 1
-        if self.limit.phase != "away":
-            return False
-        self._probes += 1
-        self.limit.probe_started(loop.time())
-        return True
+        self._probes += is_probe
+        return self.limit.start(loop.time()), is_probe
 
     def _leave(self, loop: asyncio.AbstractEventLoop, is_probe: bool) -> None:
         self.in_flight -= 1

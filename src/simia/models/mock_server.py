@@ -25,8 +25,8 @@ import orjson
 from simia.errors import ConfigError
 from simia.models.mock_faults import FAULT_KINDS, FaultKind, Faults, Latency, Outage, read_kinds
 
-Responder = Callable[[dict[str, Any]], str | dict[str, Any]]
-"""From a parsed request body to a text, or to a whole ``message`` object."""
+Responder = Callable[[dict[str, Any]], str | dict[str, Any] | tuple[int, dict[str, Any]]]
+"""From a parsed request body to a text, to a whole ``message`` object, or to a status and a whole body."""
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
 _KEY = re.compile(rb"\r\n(?:authorization:[ \t]*bearer|api-key:)[ \t]*([^\r\n]*)", re.IGNORECASE)
@@ -143,6 +143,8 @@ class MockServer:
             return 200, before + str(len(body) // 4).encode() + after
         asked = orjson.loads(body)
         made = self.responder(asked)
+        if isinstance(made, tuple):
+            return made[0], orjson.dumps(made[1])
         before, after = _completion_parts(made, str(asked.get("model", "mock")))
         return 200, before + str(len(body) // 4).encode() + after
 
