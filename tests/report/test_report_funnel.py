@@ -55,7 +55,7 @@ def test_shares_are_of_the_seeds_until_trajectories_begin() -> None:
     assert [(step.label, step.count, step.whole) for step in steps] == [
         ("Seeds read", 5, 5),
         ("Seeds after the prefilter", 4, 5),
-        ("Trajectories asked for", 10, 10),
+        ("Trajectories attempted", 10, 10),
         ("Trajectories generated", 9, 10),
         ("Trajectories kept", 6, 10),
     ]

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from simia.cli.errors import one_line
@@ -13,9 +14,26 @@ def is_terminal(stream: Any) -> bool:
     return bool(stream.isatty()) and os.environ.get("TERM", "") != "dumb"
 
 
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+_sinks: list[Callable[[str], None]] = [_to_stderr]
+
+
 def say(line: str) -> None:
-    """One line about the work, on stderr."""
-    print(one_line(line), file=sys.stderr, flush=True)
+    """One line about the work, on stderr, or above whatever :func:`saying_through` has put there."""
+    _sinks[-1](one_line(line))
+
+
+@contextmanager
+def saying_through(sink: Callable[[str], None]) -> Iterator[None]:
+    """Give the lines of :func:`say` to ``sink`` for a while: a live drawing must move out of their way."""
+    _sinks.append(sink)
+    try:
+        yield
+    finally:
+        _sinks.remove(sink)
 
 
 def result(line: str = "") -> None:

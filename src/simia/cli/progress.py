@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from simia.cli.console import is_terminal, say
+from simia.cli.console import is_terminal, say, saying_through
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -236,12 +236,16 @@ def _live(board: Board, note: Note) -> Iterator[None]:
     from rich.live import Live
 
     console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    with Live(
-        get_renderable=lambda: _drawing(board, note()),
-        console=console,
-        refresh_per_second=_DRAWS_PER_S,
-        vertical_overflow="crop",
-        redirect_stdout=False,
+    with (
+        Live(
+            get_renderable=lambda: _drawing(board, note()),
+            console=console,
+            refresh_per_second=_DRAWS_PER_S,
+            vertical_overflow="crop",
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ),
+        saying_through(console.print),
     ):
         yield
 

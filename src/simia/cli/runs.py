@@ -126,7 +126,7 @@ def _summary(folder: Path) -> "JsonObject":
                 "run": run.manifest.run,
                 "created": run.manifest.created,
                 "model": run.manifest.model,
-                "asked": _asked(funnel),
+                "asked": run.manifest.config.get("count", 0),
                 "kept": funnel.delivered if funnel.is_finished else 0,
                 "failed": sum(sum(stage.failed.values()) for stage in funnel.stages),
                 "cost": "-" if totals is None else cost_text(totals.cost),
@@ -135,11 +135,8 @@ def _summary(folder: Path) -> "JsonObject":
         return {"folder": str(folder), "created": "", "model": "", "error": str(error)}
 
 
-def _asked(funnel: "Funnel") -> int:
-    return next((stage.seen for stage in funnel.stages if stage.name == "generate"), 0)
-
-
 def _print_run(run: "Run", funnel: "Funnel") -> None:
+    from simia.report import read_licences
     from simia.report.charts import count_text, share_text
     from simia.report.usage import read_totals, usage_facts
 
@@ -147,7 +144,7 @@ def _print_run(run: "Run", funnel: "Funnel") -> None:
     result(f"{'run':<12} {manifest.run}, made by simia {manifest.version}, begun {manifest.created}")
     result(f"{'model':<12} {manifest.model}" + (f" ({manifest.model_reason})" if manifest.model_reason else ""))
     result(f"{'seeds':<12} {', '.join(manifest.seeds) or '-'}")
-    result(f"{'licences':<12} {', '.join(manifest.licences) or '-'}")
+    result(f"{'licences':<12} {', '.join(read_licences(run)) or '-'}")
     for name, values in usage_facts(read_totals(run)):
         result(f"{name.lower():<12} {', '.join(values)}")
     if not funnel.stages:
@@ -168,9 +165,12 @@ def _print_run(run: "Run", funnel: "Funnel") -> None:
 
 
 def _as_json(run: "Run", funnel: "Funnel") -> "JsonObject":
+    from simia.report import read_licences
+
     return {
         "folder": str(run.folder),
         "manifest": run.manifest.model_dump(mode="json"),
+        "licences": read_licences(run),
         "meter": run.load_meter(),
         "stages": [
             {

@@ -56,6 +56,8 @@ def _signals(stop: asyncio.Event, task: "asyncio.Task[Any]") -> Iterator[_State]
             say("stopping: what is in flight is finished and written; Ctrl-C again to stop at once")
             stop.set()
         else:
+            # What is torn down by force need not report what it was waiting for.
+            loop.set_exception_handler(lambda loop, context: None)
             task.cancel()
         # Both calls above schedule; a sleeping loop must wake up to see it.
         loop.call_soon_threadsafe(lambda: None)

@@ -197,8 +197,9 @@ def _print_summary(summary: "Summary", took_s: float) -> None:
         dropped = f", {counts.dropped_total:,} dropped" if counts.dropped_total else ""
         failed = f", {counts.failed:,} failed" if counts.failed else ""
         parts.append(f"{name} kept {counts.kept:,} of {counts.seen:,}{dropped}{failed}")
-    usage = usage_line(summary.totals)
-    result("; ".join([*parts, *([usage] if usage else []), f"took {clock_text(took_s)}"]))
+    result("; ".join([*parts, f"took {clock_text(took_s)}"]))
+    if usage := usage_line(summary.totals):
+        result(f"used: {usage}")
     result(f"run: {summary.folder} (simia runs show {shlex.quote(str(summary.folder))})")
     if summary.exported is not None:
         folder = summary.exported.folder

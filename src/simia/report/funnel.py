@@ -8,7 +8,7 @@ from typing import Any
 STAGE_ORDER = ("prefilter", "generate", "postprocess")
 """The stages of a synthesis in the order in which items pass them; a stream of another name follows after."""
 
-_SEEN = {"prefilter": "Seeds read", "generate": "Trajectories asked for"}
+_SEEN = {"prefilter": "Seeds read", "generate": "Trajectories attempted"}
 _LEFT = {
     "prefilter": "Seeds after the prefilter",
     "generate": "Trajectories generated",
@@ -112,7 +112,8 @@ class Anatomy:
         self.trajectories += 1
         self.lengths[len(messages)] += 1
         self.stop_reasons[trajectory.get("stop_reason", "completed")] += 1
-        self.repairs.update(trajectory.get("repairs", ()))
+        # "pass: particulars": the pass is what can be counted.
+        self.repairs.update({repair.partition(":")[0] for repair in trajectory.get("repairs", ())})
         licence = (trajectory.get("provenance") or {}).get("licence")
         if licence:
             self.licences[licence] += 1

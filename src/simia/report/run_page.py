@@ -34,7 +34,7 @@ def render_run_page(run: Run, *, most_shown: int = MOST_SHOWN) -> str:
     manifest = run.manifest
     offered = _offered(funnel)
     worlds = dict(run.worlds)
-    licences = sorted({*manifest.licences, *anatomy.licences, *(world.licence for world in worlds.values())})
+    licences = sorted({*read_licences(run), *anatomy.licences})
     return Page(
         title=manifest.run,
         lead=_lead(funnel, manifest.model),
@@ -57,6 +57,11 @@ def render_run_page(run: Run, *, most_shown: int = MOST_SHOWN) -> str:
         rows=rows,
         worlds={world_id: {"name": world.name, "licence": world.licence} for world_id, world in worlds.items()},
     ).html()
+
+
+def read_licences(run: Run) -> tuple[str, ...]:
+    """The licences that ``run`` was given and those of its worlds. A single seed may have another one still."""
+    return tuple(sorted({*run.manifest.licences, *(world.licence for _, world in run.worlds)}))
 
 
 def read_funnel(run: Run) -> Funnel:
@@ -191,7 +196,7 @@ def _anatomy_panels(anatomy: Anatomy) -> list[Panel]:
         _histogram_panel("Calls per trajectory", anatomy.calls),
         _names_panel("Errors by tool", anatomy.tool_errors, "observations that are errors"),
         _names_panel("How they ended", anatomy.stop_reasons, "trajectories"),
-        _names_panel("Repairs", anatomy.repairs, "repairs"),
+        _names_panel("Changed by a pass", anatomy.repairs, "changes"),
     ]
     return [panel for panel in panels if panel is not None]
 
