@@ -1,0 +1,106 @@
+"""Which model plays which role, chosen before the run and opened for its length."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from simia.errors import TransientModelError
+from simia.models.adaptive import AdaptiveLimit
+from simia.models.cached import ReplyJournal
+from simia.models.choose import ChosenModel, choose_model
+from simia.models.meter import Meter
+from simia.models.settings import ModelSettings
+from simia.models.stack import build_stack
+from simia.synthesis.recipe import Recipe
+from simia.types import ChatModel
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The chosen model of each role that the recipe uses. Roles with equal settings share one model and one limit."""
+
+    chosen: dict[str, ChosenModel]
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """One sentence per model for the user: which, for what, and why."""
+        by_reason: dict[str, list[str]] = {}
+        for role, chosen in self.chosen.items():
+            by_reason.setdefault(chosen.reason, []).append(role)
+        if len(by_reason) == 1:
+            return tuple(by_reason)
+        return tuple(f"{', '.join(roles)}: {reason}" for reason, roles in by_reason.items())
+
+    @property
+    def names(self) -> str:
+        """The models' names for the manifest."""
+        names = {role: chosen.name for role, chosen in self.chosen.items()}
+        if len(set(names.values())) == 1:
+            return names["model"]
+        return ", ".join(f"{role} {name}" for role, name in names.items())
+
+    @property
+    def in_flight(self) -> int:
+        """How many items are worth working on at once."""
+        return max(chosen.settings.max_in_flight for chosen in self.chosen.values())
+
+    def opened(
+        self,
+        meter: Meter,
+        journal: ReplyJournal,
+        on_wait: Callable[[TransientModelError, float], None] | None = None,
+        limit: AdaptiveLimit | None = None,
+    ) -> AbstractAsyncContextManager[dict[str, ChatModel]]:
+        """The models, each inside its wrappers, for the length of an ``async with`` block: role to ChatModel."""
+        return _opened(self, meter, journal, on_wait, limit)
+
+
+def choose_cast(recipe: Recipe, env: Mapping[str, str]) -> Cast:
+    """The models that the recipe's roles mean.
+
+    Raises:
+        ConfigError, ModelError: a model cannot be had; the message says what to do.
+    """
+    wanted: dict[str, ModelSettings] = {"model": recipe.model}
+    roles = recipe.roles
+    for role in ("user", "agent", "tools"):
+        if recipe.simulate.mode == "turns":
+            wanted[role] = getattr(roles, role) or recipe.model
+    if recipe.prefilter.judge:
+        wanted["judge"] = roles.judge or recipe.model
+    known: dict[str, ChosenModel] = {}
+    chosen = {}
+    for role, settings in wanted.items():
+        key = settings.model_dump_json()
+        if key not in known:
+            known[key] = choose_model(None, settings=settings, env=env)
+        chosen[role] = known[key]
+    return Cast(chosen)
+
+
+@asynccontextmanager
+async def _opened(
+    cast: Cast,
+    meter: Meter,
+    journal: ReplyJournal,
+    on_wait: Callable[[TransientModelError, float], None] | None,
+    limit: AdaptiveLimit | None,
+) -> AsyncIterator[dict[str, ChatModel]]:
+    async with AsyncExitStack() as opened:
+        stacks: dict[int, ChatModel] = {}
+        models: dict[str, ChatModel] = {}
+        for role, chosen in cast.chosen.items():
+            if id(chosen) not in stacks:
+                bare = await opened.enter_async_context(chosen.open())
+                own = limit if role == "model" else None
+                stacks[id(chosen)] = build_stack(
+                    bare,
+                    chosen.settings,
+                    meter=meter,
+                    journal=journal,
+                    is_local=chosen.is_local,
+                    limit=own,
+                    on_wait=on_wait,
+                )
+            models[role] = stacks[id(chosen)]
+        yield models
