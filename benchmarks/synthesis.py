@@ -1,0 +1,152 @@
+"""A synthesis run end to end against a mock endpoint on loopback: seeds, prompts, requests, parsing, persistence.
+
+    python benchmarks/synthesis.py [--count 5000] [--in-flight 200] [--latency 0] [--fault-rate 0.05] [--outage 20:30]
+
+The endpoint is ``simia.models.mock_server`` in a process of its own; the run is another process, so that its CPU time
+and its peak of resident memory are its own. Prints one line: conversations a second by span (first request to last
+outcome), CPU per conversation over that of starting up (a run of ``--baseline`` conversations is taken first and
+subtracted), peak memory, what was delivered, and after an outage how long full speed took to come back.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from workload import write_replies, write_seeds
+
+from simia.pipeline import Silent
+from simia.synthesis.cast import choose_cast
+from simia.synthesis.recipe import read_recipe
+from simia.synthesis.run import synthesise
+from simia.types import Outcome, Value
+
+_SEEDS = 200
+_REPLIES = 512
+
+
+class _Clock(Silent):
+    """Notes when outcomes of the stage ``generate`` come, by whole seconds."""
+
+    def __init__(self) -> None:
+        self.begun = 0.0
+        self.ended = 0.0
+        self.by_second: dict[int, int] = {}
+
+    def started(self, stage: str, total: int | None, done: object) -> None:
+        if stage == "generate":
+            self.begun = time.monotonic()
+
+    def settled(self, stage: str, key: str, outcome: Outcome[Value] | Outcome[bytes]) -> None:
+        if stage == "generate":
+            self.ended = time.monotonic()
+            second = int(self.ended - self.begun)
+            self.by_second[second] = self.by_second.get(second, 0) + 1
+
+
+def run_once(base_url: str, seeds: Path, folder: Path, count: int, in_flight: int) -> None:
+    """The measured process: one run, its figures as JSON on standard output."""
+    import uvloop
+
+    words = [f"count={count}", f"seeds.source={seeds}", "model.name=mock", f"model.base_url={base_url}"]
+    words += [f"model.max_in_flight={in_flight}", "model.timeout_s=60", "simulate.structured=false"]
+    recipe = read_recipe("shop", words)
+    clock = _Clock()
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        summary = runner.run(
+            synthesise(recipe, choose_cast(recipe, {}), folder, stages=("prefilter", "generate"), observer=clock)
+        )
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    counts = summary.stages["generate"]
+    figures = {
+        "kept": counts.kept,
+        "dropped": counts.dropped_total,
+        "failed": counts.failed,
+        "span_s": clock.ended - clock.begun,
+        "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "peak_mb": after.ru_maxrss / 1024,
+        "by_second": clock.by_second,
+    }
+    print(json.dumps(figures))
+
+
+def main() -> None:
+    """Start the endpoint, take the baseline and the run, print the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--count", type=int, default=5000)
+    parser.add_argument("--baseline", type=int, default=1000, help="0 reports CPU with the start of the run")
+    parser.add_argument("--in-flight", type=int, default=200)
+    parser.add_argument("--latency", default="0")
+    parser.add_argument("--fault-rate", default="0")
+    parser.add_argument("--outage", default=None)
+    parser.add_argument("--folder", type=Path, default=None, help="where the run folders go; kept if named")
+    parser.add_argument("--run", nargs=3, metavar=("URL", "SEEDS", "FOLDER"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.run:
+        run_once(args.run[0], Path(args.run[1]), Path(args.run[2]), args.count, args.in_flight)
+        return
+    home = args.folder or Path(tempfile.mkdtemp(prefix="simia-bench-"))
+    home.mkdir(parents=True, exist_ok=True)
+    write_seeds(home / "seeds.jsonl", _SEEDS)
+    write_replies(home / "replies.jsonl", _REPLIES)
+    try:
+        base = _measured(home, args, args.baseline) if args.baseline else {"cpu_s": 0.0, "kept": 0}
+        figures = _measured(home, args, args.count)
+    finally:
+        if args.folder is None:
+            shutil.rmtree(home, ignore_errors=True)
+    made = figures["kept"] - base["kept"]
+    print(
+        f"{args.count} conversations, {args.in_flight} in flight, latency {args.latency}, faults {args.fault_rate}, "
+        f"outage {args.outage or 'none'}: kept {figures['kept']}, dropped {figures['dropped']}, failed "
+        f"{figures['failed']}; {figures['kept'] / figures['span_s']:.1f} conv/s over {figures['span_s']:.1f} s; "
+        f"{1000 * (figures['cpu_s'] - base['cpu_s']) / made:.3f} ms CPU per conversation; "
+        f"peak {figures['peak_mb']:.0f} MB"
+    )
+    if args.outage:
+        print(_recovery(figures["by_second"], args.outage))
+
+
+def _measured(home: Path, args: argparse.Namespace, count: int) -> dict[str, object]:
+    command = [sys.executable, "-m", "simia.models.mock_server", str(home / "replies.jsonl")]
+    command += ["--latency", args.latency, "--fault-rate", args.fault_rate]
+    if args.outage:
+        command += ["--outage", args.outage]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        url = next(word for word in line.split() if word.startswith("http"))
+        run = home / f"run-{count}-{os.getpid()}"
+        command = [sys.executable, __file__, "--count", str(count), "--in-flight", str(args.in_flight)]
+        command += ["--run", url, str(home / "seeds.jsonl"), str(run)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        shutil.rmtree(run, ignore_errors=True)
+        figures: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+        return figures
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _recovery(by_second: dict[str, int], outage: str) -> str:
+    start, length = (float(part) for part in outage.split(":")[:2])
+    rates = {int(second): count for second, count in by_second.items()}
+    before = [rates.get(second, 0) for second in range(5, int(start))]
+    full = sum(before) / max(1, len(before))
+    end = int(start + length)
+    after = [rates.get(second, 0) for second in range(end, end + 15)]
+    back = next((n for n, rate in enumerate(after) if rate >= 0.9 * full), None)
+    return f"before the outage {full:.0f} conv/s; in the 15 s after it {after}; 90 % of full speed after {back} s"
+
+
+if __name__ == "__main__":
+    main()
