@@ -77,3 +77,15 @@ class Address:
         if not key:
             return {}
         return {"api-key": key} if self.is_azure else {"Authorization": f"Bearer {key}"}
+
+
+def usable_key(key: str | None, key_name: str) -> str | None:
+    """``key`` without the line end that often comes with a pasted one; None for an empty one.
+
+    Raises:
+        ConfigError: no header can carry it. The message names ``key_name`` and never the key.
+    """
+    key = key.strip() if key is not None else ""
+    if not key.isascii() or not key.isprintable():
+        raise ConfigError(f"the key in {key_name} holds characters that no header can carry: copy it again")
+    return key or None

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from simia.errors import AuthenticationFailed, ConfigError, ModelNotFound, ServerFailed
-from simia.models.address import Address
+from simia.models.address import Address, usable_key
 from simia.models.endpoint import EndpointModel
 from simia.models.refusals import Asked, refusal
 from simia.models.settings import ModelSettings
@@ -97,7 +97,7 @@ def _at_endpoint(
     name: str | None, base_url: str, origin: str, settings: ModelSettings, env: Mapping[str, str]
 ) -> ChosenModel:
     address = Address.of(base_url, api_version=env.get("OPENAI_API_VERSION"))
-    key = env.get(settings.api_key_env) or None
+    key = usable_key(env.get(settings.api_key_env), settings.api_key_env)
     models = _models_at(address, Asked(address.shown, name or "", key, settings.api_key_env))
     if name is None:
         name = env.get("OPENAI_MODEL") or None
@@ -128,7 +128,6 @@ def _opened(
         )
 
     settled = settings.model_copy(update={"name": name, "base_url": base_url})
-    opener()  # a key or an address that cannot be used is known now
     return ChosenModel(name, reason, settled, False, opener)
 
 

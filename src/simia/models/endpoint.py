@@ -24,7 +24,7 @@ from simia.errors import (
     ServerFailed,
     StructuredOutputUnsupported,
 )
-from simia.models.address import Address
+from simia.models.address import Address, usable_key
 from simia.models.answers import read_completion
 from simia.models.refusals import Asked, is_about_one_schema, refusal
 from simia.models.settings import Structured
@@ -74,8 +74,7 @@ class EndpointModel:
     ) -> None:
         if structured not in _MODES:
             raise ConfigError(f"structured = {structured!r} is unknown: use one of {', '.join(_MODES)}")
-        if key is not None and (not key.isascii() or not key.isprintable()):
-            raise ConfigError(f"the key in {key_name} holds characters that no header can carry: copy it again")
+        key = usable_key(key, key_name)
         self._name = name
         self._address = Address.of(base_url, api_version=api_version)
         self._asked = Asked(shown=self._address.shown, model=name, key=key, key_name=key_name)

@@ -1,0 +1,128 @@
+"""Recording and replaying."""
+
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simia.errors import ConfigError, ContextOverflow, CorruptStream, RequestRefused, ServerFailed
+from simia.models.cassette import RecordingModel, ReplayingModel
+from simia.models.endpoint import EndpointModel
+from simia.models.mock_server import MockServer
+from simia.models.scripted import Answer, ScriptedModel
+from simia.types import ChatReply, ChatRequest, Sampling, ToolCall, Usage, UserMessage
+
+KEY = "sk-1234567890abcdef"
+
+
+def asking(text: str = "hi", temperature: float = 1.0) -> ChatRequest:
+    sampling = Sampling(temperature=temperature, max_tokens=9)
+    return ChatRequest(model="scripted", messages=(UserMessage(content=text),), sampling=sampling)
+
+
+def record(path: Path, answers: dict[str, Answer]) -> None:
+    async def run() -> None:
+        with RecordingModel(ScriptedModel(list(answers.values())), path) as model:
+            for text in answers:
+                try:
+                    await model.complete(asking(text))
+                except (ContextOverflow, ServerFailed):
+                    continue
+
+    asyncio.run(run())
+
+
+def replay(path: Path, request: ChatRequest) -> ChatReply:
+    with ReplayingModel(path) as model:
+        return asyncio.run(model.complete(request))
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+replies = st.builds(
+    ChatReply,
+    text=texts,
+    model=texts,
+    reasoning=st.none() | texts,
+    tool_calls=st.just(()) | st.just((ToolCall(id="c", name="f", arguments={"a": [1, None]}),)),
+    usage=st.builds(Usage, prompt_tokens=st.integers(0, 10**9)),
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(reply=replies, text=texts)
+def test_what_is_replayed_is_what_was_recorded(reply: ChatReply, text: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "a.jsonl"
+        record(path, {text: reply})
+        assert replay(path, asking(text)) == reply
+
+
+def test_a_cassette_knows_the_name_of_its_model(tmp_path: Path) -> None:
+    record(tmp_path / "a.jsonl", {"hi": "answer"})
+    with ReplayingModel(tmp_path / "a.jsonl") as model:
+        assert model.name == "scripted"
+
+
+def test_a_lasting_error_is_replayed_as_itself(tmp_path: Path) -> None:
+    record(tmp_path / "a.jsonl", {"hi": ContextOverflow("too long")})
+    with pytest.raises(ContextOverflow, match="too long"):
+        replay(tmp_path / "a.jsonl", asking())
+
+
+def test_a_passing_error_is_not_recorded(tmp_path: Path) -> None:
+    record(tmp_path / "a.jsonl", {"a": ServerFailed("500"), "b": "answer"})
+    with pytest.raises(RequestRefused, match="not on the cassette"):
+        replay(tmp_path / "a.jsonl", asking("a"))
+
+
+def test_the_last_recording_of_a_request_counts(tmp_path: Path) -> None:
+    for text in ("old", "new"):
+        record(tmp_path / "a.jsonl", {"hi": text})
+    assert replay(tmp_path / "a.jsonl", asking()).text == "new"
+
+
+def test_a_request_that_was_not_recorded_is_told_what_is_new_about_it(tmp_path: Path) -> None:
+    record(tmp_path / "a.jsonl", {"other": "x", "hi": "answer"})
+    with pytest.raises(RequestRefused, match=r"these parts are new: sampling\.temperature;"):
+        replay(tmp_path / "a.jsonl", asking(temperature=0.5))
+
+
+def test_the_prompts_are_not_on_the_cassette(tmp_path: Path) -> None:
+    record(tmp_path / "a.jsonl", {"a very private prompt": "answer"})
+    assert b"private" not in (tmp_path / "a.jsonl").read_bytes()
+
+
+def test_the_key_is_not_on_the_cassette(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with MockServer(["answer"], key=KEY) as server, EndpointModel("m", server.base_url, key=KEY) as endpoint:
+            with RecordingModel(endpoint, tmp_path / "a.jsonl") as model:
+                await model.complete(asking())
+
+    asyncio.run(run())
+    assert KEY.encode() not in (tmp_path / "a.jsonl").read_bytes()
+
+
+def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    record(path, {"hi": "answer", "more": "x"})
+    path.write_bytes(path.read_bytes()[:-20])
+    assert replay(path, asking()).text == "answer"
+
+
+def test_a_broken_line_in_the_middle_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    record(path, {"hi": "answer"})
+    path.write_bytes(b"garbage\n" + path.read_bytes())
+    with pytest.raises(CorruptStream, match=r"a\.jsonl:1"):
+        ReplayingModel(path)
+
+
+@pytest.mark.parametrize("content", [None, b""])
+def test_a_missing_or_empty_cassette_is_a_clear_error(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "a.jsonl").write_bytes(content)
+    with pytest.raises(ConfigError, match="record one first"):
+        ReplayingModel(tmp_path / "a.jsonl")
