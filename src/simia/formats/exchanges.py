@@ -20,8 +20,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from simia.errors import FormatError
-from simia.formats.calls import dump_json, load_json, malformed_call, turns
-from simia.formats.observation import looks_like_error
+from simia.formats.calls import dump_json, malformed_call, turns
+from simia.formats.observation import looks_like_error, structured
 from simia.formats.reply_schema import reply_schema
 from simia.types import (
     AssistantMessage,
@@ -125,21 +125,11 @@ def _render_call(call: ToolCall | MalformedToolCall, observation: ToolMessage) -
     spelled: JsonObject = {
         "name": call.name or "",
         "arguments": call.arguments if isinstance(call, ToolCall) else call.text,
-        "result": _structured(content),
+        "result": structured(content),
     }
     if observation.is_error != looks_like_error(content):
         spelled["is_error"] = observation.is_error
     return spelled
-
-
-def _structured(content: str) -> Any:
-    if content[:1] not in ("{", "["):
-        return content
-    try:
-        value = load_json(content)
-    except FormatError:
-        return content
-    return value if dump_json(value) == content else content
 
 
 def _read_step(step: Any, where: Place, count: int, messages: list[JsonObject]) -> int:

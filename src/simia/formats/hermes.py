@@ -16,8 +16,6 @@ from typing import Any, Literal
 from simia.errors import FormatError
 from simia.formats.calls import (
     Call,
-    ConversationReader,
-    Pending,
     SpelledCall,
     Turn,
     calls_of,
@@ -29,7 +27,8 @@ from simia.formats.calls import (
     turns,
 )
 from simia.formats.markers import escape, json_line, render_reasoning, split_blocks, split_reasoning, unescape
-from simia.formats.observation import looks_like_error
+from simia.formats.observation import looks_like_error, structured
+from simia.formats.pairing import ConversationReader, Pending
 from simia.types import AssistantMessage, Message, SystemMessage, ToolCall, ToolSpec, UserMessage
 
 Keys = Literal["chatml", "sharegpt"]
@@ -167,7 +166,7 @@ def _render_observations(turn: Turn) -> list[str]:
     pending = Pending.of(turn.calls)
     result = []
     for position, call, observation in turn.answered():
-        response: dict[str, Any] = {"name": call.name or "", "content": _structured(observation.content)}
+        response: dict[str, Any] = {"name": call.name or "", "content": structured(observation.content)}
         if observation.is_error != looks_like_error(observation.content):
             response["is_error"] = observation.is_error
         if pending.guess(call.name) != position:
@@ -175,18 +174,6 @@ def _render_observations(turn: Turn) -> list[str]:
         pending.close(position)
         result.append(f"{_START}\n{json_line(response)}\n{_END}")
     return result
-
-
-def _structured(content: str) -> Any:
-    """The JSON value of an observation where its compact spelling gives ``content`` back exactly, else the text."""
-    if content[:1] in ("{", "["):
-        try:
-            value = load_json(content)
-        except FormatError:
-            return content
-        if dump_json(value) == content:
-            return value
-    return content
 
 
 def _responses(text: str) -> list[str]:

@@ -15,8 +15,6 @@ from typing import Any
 from simia.errors import FormatError
 from simia.formats.calls import (
     Call,
-    ConversationReader,
-    Pending,
     SpelledCall,
     Turn,
     calls_of,
@@ -26,6 +24,7 @@ from simia.formats.calls import (
 )
 from simia.formats.markers import escape, json_line, render_reasoning, split_reasoning, unescape
 from simia.formats.observation import unwrap, wrap
+from simia.formats.pairing import ConversationReader, Pending
 from simia.types import AssistantMessage, MalformedToolCall, Message, SystemMessage, ToolCall, ToolSpec, UserMessage
 
 _TAG = "<|python_tag|>"

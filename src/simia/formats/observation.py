@@ -10,7 +10,10 @@ write around observations, with attributes::
 """
 
 import re
+from typing import Any
 
+from simia.errors import FormatError
+from simia.formats.calls import dump_json, load_json
 from simia.formats.markers import escape, has_marker, unescape
 
 _ERROR = re.compile(r'\s*(?:Error:|\{\s*"error"\s*:\s*(?!null|false|""|\s))')
@@ -25,6 +28,17 @@ JOINER = "\n</tool_response>\n<tool_response>\n"
 def looks_like_error(text: str) -> bool:
     """Whether a text reads as an error: ``Error: ...`` as tau2 writes it, or an object that starts with ``error``."""
     return _ERROR.match(text) is not None
+
+
+def structured(content: str) -> Any:
+    """The JSON value of an observation where its compact spelling gives ``content`` back exactly, else the text."""
+    if content[:1] not in ("{", "["):
+        return content
+    try:
+        value = load_json(content)
+    except FormatError:
+        return content
+    return value if dump_json(value) == content else content
 
 
 def wrap(content: str, is_error: bool, position: int | None = None) -> str:

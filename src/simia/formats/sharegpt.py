@@ -13,19 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simia.errors import FormatError
-from simia.formats.calls import (
-    Call,
-    ConversationReader,
-    Pending,
-    SpelledCall,
-    Turn,
-    calls_of,
-    read_calls,
-    record_of,
-    turns,
-)
+from simia.formats.calls import Call, SpelledCall, Turn, calls_of, read_calls, record_of, turns
 from simia.formats.markers import escape, json_line, render_reasoning, split_blocks, split_reasoning, unescape
 from simia.formats.observation import JOINER, unwrap, wrap
+from simia.formats.pairing import ConversationReader, Pending
 from simia.types import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
 
 _ROLES = "system, human, user, gpt, assistant, function_call, observation, tool"
