@@ -18,7 +18,7 @@ import pytest
 from simia.cli.main import main
 from simia.models.mock_server import MockServer, Responder
 
-WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "indigo", "juniper", "kelp", "lark", "maple", "north", "ochre", "pine", "quartz"]
+WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "juniper", "kelp", "lark", "maple")
 TOOL = {
     "name": "get_order",
     "description": "Looks an order up.",

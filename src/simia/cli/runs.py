@@ -142,7 +142,8 @@ def _print_run(run: "Run", funnel: "Funnel") -> None:
 
     manifest = run.manifest
     result(f"{'run':<12} {manifest.run}, made by simia {manifest.version}, begun {manifest.created}")
-    result(f"{'model':<12} {manifest.model}" + (f" ({manifest.model_reason})" if manifest.model_reason else ""))
+    named = manifest.model_reason.startswith(manifest.model)
+    result(f"{'model':<12} {manifest.model_reason if named else f'{manifest.model} ({manifest.model_reason})'}")
     result(f"{'seeds':<12} {', '.join(manifest.seeds) or '-'}")
     result(f"{'licences':<12} {', '.join(read_licences(run)) or '-'}")
     for name, values in usage_facts(read_totals(run)):

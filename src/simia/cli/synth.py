@@ -187,6 +187,9 @@ def _take(
     if summary.failed:
         say(f"{summary.failed:,} items failed; try them again with: {again}")
         raise typer.Exit(ExitCode.SOME_FAILED)
+    if any(counts.seen and not counts.kept for counts in summary.stages.values()):
+        _tell_why_nothing_was_kept(folder)
+        raise typer.Exit(ExitCode.SOME_FAILED)
 
 
 def _print_summary(summary: "Summary", took_s: float) -> None:
@@ -207,6 +210,21 @@ def _print_summary(summary: "Summary", took_s: float) -> None:
             result(str(path))
         if summary.exported.non_commercial:
             say(f"note: {', '.join(summary.exported.non_commercial)} forbids commercial use of these files")
+
+
+def _tell_why_nothing_was_kept(folder: Path) -> None:
+    """The first item that was dropped by the most frequent rule, because its particulars say what to mend."""
+    from simia.report import read_funnel
+    from simia.store import Run
+
+    with Run.read(folder) as run:
+        empty = [stage for stage in read_funnel(run).stages if stage.seen and not stage.kept]
+        for stage in empty:
+            rule, count = stage.reasons[0]
+            for _, key, dropped in run.stream(stage.name).dropped():
+                if dropped.rule == rule:
+                    say(f"{stage.name} kept nothing; {count:,} times {rule}, for example {key}: {dropped.detail}")
+                    break
 
 
 def _print_estimate(recipe: "Recipe", cast: "Cast") -> None:

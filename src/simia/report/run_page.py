@@ -40,8 +40,8 @@ def render_run_page(run: Run, *, most_shown: int = MOST_SHOWN) -> str:
         lead=_lead(funnel, manifest.model),
         version=manifest.version,
         facts=[
-            ("Model", [part for part in (manifest.model, manifest.model_reason) if part] or ["none yet"]),
-            ("Started", [manifest.created]),
+            ("Model", _model_words(manifest.model, manifest.model_reason)),
+            ("Started", [manifest.created.replace("T", " ").replace("+00:00", " UTC")]),
             ("Licences", licences or ["none named"]),
             *usage_facts(read_totals(run)),
         ],
@@ -145,6 +145,13 @@ def _with_conversations(run: Run, funnel: Funnel, rows: Sequence[Shown]) -> list
         else row
         for row in rows
     ]
+
+
+def _model_words(name: str, reason: str) -> list[str]:
+    """Name and reason, without saying the name twice."""
+    if reason.startswith(name):
+        return [reason or "none yet"]
+    return [part for part in (name, reason) if part]
 
 
 def _lead(funnel: Funnel, model: str) -> str:
