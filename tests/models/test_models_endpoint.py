@@ -8,7 +8,6 @@ import pytest
 
 from simia.errors import (
     AuthenticationFailed,
-    ConfigError,
     ContextOverflow,
     ModelError,
     ModelNotFound,
@@ -148,12 +147,6 @@ def test_a_server_without_seeds_gets_none() -> None:
     assert "seed" not in picky.bodies[-1]
 
 
-def test_llama_cpp_is_asked_with_a_grammar() -> None:
-    picky = Picky(lambda body: None)
-    ask(MockServer(picky), asking(response_schema=SCHEMA), structured="grammar")
-    assert picky.bodies[0]["grammar"].startswith("%llguidance")
-
-
 @pytest.mark.parametrize(
     ("options", "request_", "kind"),
     [
@@ -244,11 +237,6 @@ def test_a_strange_answer_is_told_apart_and_shows_no_key(answer: bytes, kind: ty
 def test_the_key_is_not_in_the_representation() -> None:
     model = EndpointModel("m", "http://host", key=KEY)
     assert KEY not in repr(model)
-
-
-def test_an_unknown_way_to_enforce_a_schema_is_refused() -> None:
-    with pytest.raises(ConfigError, match="structured = 'magic' is unknown"):
-        EndpointModel("m", "http://host", structured="magic")
 
 
 def test_cancelling_a_request_ends_it_at_once() -> None:

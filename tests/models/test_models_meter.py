@@ -222,6 +222,24 @@ def test_what_an_earlier_part_of_the_run_spent_counts() -> None:
         asyncio.run(model.complete(asking(10)))
 
 
+def test_models_that_share_a_meter_share_its_ceiling() -> None:
+    meter = Meter()
+
+    async def slowly(request: ChatRequest) -> Answer:
+        await asyncio.sleep(0.001)
+        return used(7)
+
+    capped = MeteredModel(ScriptedModel(slowly), meter, DOLLAR_A_TOKEN, max_cost=100.0)
+    other = MeteredModel(ScriptedModel(slowly), meter, DOLLAR_A_TOKEN)
+
+    async def run() -> list[object]:
+        asked = [model.complete(asking(10)) for model in (capped, other) for _ in range(30)]
+        return list(await asyncio.gather(*asked, return_exceptions=True))
+
+    assert any(isinstance(result, CostCeilingReached) for result in asyncio.run(run()))
+    assert 80 < meter.cost <= 100
+
+
 def test_a_refused_request_gives_its_reservation_back() -> None:
     errors: list[Answer] = [RateLimited("busy")] * 20
     model = MeteredModel(ScriptedModel([*errors, used(1)]), Meter(), DOLLAR_A_TOKEN, max_cost=10.0)

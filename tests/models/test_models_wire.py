@@ -94,12 +94,6 @@ def test_the_instruction_is_a_message_of_its_own_after_a_reply() -> None:
     assert [message["role"] for message in sent["messages"]] == ["assistant", "user"]
 
 
-def test_llama_cpp_gets_a_grammar_without_free_whitespace() -> None:
-    grammar = body(asking(response_schema=OPEN_SCHEMA), mode="grammar")["grammar"]
-    assert grammar.startswith("%llguidance {}\nstart: %json {")
-    assert '"whitespace_flexible":false' in grammar
-
-
 def test_a_schema_that_one_server_cannot_compile_is_asked_for_in_words_alone() -> None:
     writer = RequestWriter()
     hard, easy = asking(response_schema=OPEN_SCHEMA), asking(response_schema=CLOSED_SCHEMA)

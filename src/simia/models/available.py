@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simia.errors import SimiaError
-from simia.models.address import Address
-from simia.models.choose import EMBEDDED_NAME, _models_at, _ollama_address, _ollama_models
+from simia.models.address import Address, usable_key
+from simia.models.choose import EMBEDDED_NAME
 from simia.models.embedded.fetch import SMOLLM2, model_cache
+from simia.models.listing import models_at, ollama_address, ollama_models
 from simia.models.refusals import Asked
 from simia.models.settings import ModelSettings
 
@@ -33,8 +34,8 @@ def _endpoint(settings: ModelSettings, env: Mapping[str, str]) -> Offer:
         return Offer("endpoint", "-", (), "OPENAI_BASE_URL is not set")
     try:
         address = Address.of(base_url, api_version=env.get("OPENAI_API_VERSION"))
-        key = env.get(settings.api_key_env) or None
-        models = _models_at(address, Asked(address.shown, "", key, settings.api_key_env))
+        key = usable_key(env.get(settings.api_key_env), settings.api_key_env)
+        models = models_at(address, Asked(address.shown, "", key, settings.api_key_env))
     except SimiaError as error:
         return Offer("endpoint", "-", (), str(error))
     return Offer("endpoint", address.shown, tuple(models or ()), "" if models else "does not list its models")
@@ -42,10 +43,10 @@ def _endpoint(settings: ModelSettings, env: Mapping[str, str]) -> Offer:
 
 def _ollama(env: Mapping[str, str]) -> Offer:
     try:
-        address = Address.of(_ollama_address(env))
+        address = Address.of(ollama_address(env))
     except SimiaError as error:
         return Offer("ollama", "-", (), f"OLLAMA_HOST: {error}")
-    models = _ollama_models(address)
+    models = ollama_models(address)
     note = "nothing answers" if models is None else "no model pulled" if not models else ""
     return Offer("ollama", address.shown, tuple(models or ()), note)
 

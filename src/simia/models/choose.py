@@ -1,29 +1,20 @@
 """Which model a run talks to, why, and whether it is there. Asked before anything else is started."""
 
-import http.client
-import ssl
-import urllib.error
-import urllib.request
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import orjson
-
-from simia.errors import AuthenticationFailed, ConfigError, ModelNotFound, ServerFailed
+from simia.errors import ConfigError, ModelNotFound
 from simia.models.address import Address, usable_key
 from simia.models.endpoint import EndpointModel
-from simia.models.refusals import Asked, refusal
+from simia.models.listing import models_at, ollama_address, ollama_models
+from simia.models.refusals import Asked
 from simia.models.settings import ModelSettings
 from simia.types import ChatModel
 
 EMBEDDED_NAME = "SmolLM2-135M-Instruct"
 _OPENAI = "https://api.openai.com/v1"
-_OLLAMA = "127.0.0.1:11434"
-_OLLAMA_WAIT_S = 0.5
-_CHECK_S = 15.0
 _LOCAL_SLOTS = 2
 _LOCAL_CONTEXT = 8192
 
@@ -74,8 +65,8 @@ def choose_model(spec: str | None, *, settings: ModelSettings, env: Mapping[str,
         base_url, origin = _OPENAI, settings.api_key_env
     if base_url:
         return _at_endpoint(name, base_url, origin, settings, env)
-    address = Address.of(_ollama_address(env))
-    models = _ollama_models(address)
+    address = Address.of(ollama_address(env))
+    models = ollama_models(address)
     if models is None:
         if name is not None:
             raise ConfigError(
@@ -98,7 +89,7 @@ def _at_endpoint(
 ) -> ChosenModel:
     address = Address.of(base_url, api_version=env.get("OPENAI_API_VERSION"))
     key = usable_key(env.get(settings.api_key_env), settings.api_key_env)
-    models = _models_at(address, Asked(address.shown, name or "", key, settings.api_key_env))
+    models = models_at(address, Asked(address.shown, name or "", key, settings.api_key_env))
     if name is None:
         name = env.get("OPENAI_MODEL") or None
     if name is None:
@@ -132,17 +123,14 @@ def _opened(
 
 
 def _embedded(settings: ModelSettings, reason: str) -> ChosenModel:
-    @asynccontextmanager
-    async def opener() -> AsyncIterator[ChatModel]:
-        from simia.models.embedded.fetch import embedded_gguf
-
-        async with _served(embedded_gguf(), EMBEDDED_NAME, settings) as model:
-            yield model
-
-    settled = settings.model_copy(
-        update={"name": "embedded", "base_url": None, "max_in_flight": min(settings.max_in_flight, _LOCAL_SLOTS)}
+    settled = _local_settings(settings, "embedded")
+    return ChosenModel(
+        EMBEDDED_NAME,
+        f"{reason} ({EMBEDDED_NAME} on this machine)",
+        settled,
+        True,
+        lambda: _opened_here(None, settled),
     )
-    return ChosenModel(EMBEDDED_NAME, f"{reason} ({EMBEDDED_NAME} on this machine)", settled, True, opener)
 
 
 def _gguf(path: Path, settings: ModelSettings) -> ChosenModel:
@@ -155,101 +143,30 @@ def _gguf(path: Path, settings: ModelSettings) -> ChosenModel:
         raise ConfigError(f"cannot read the model {path}: {cause.strerror}: check the path after gguf:") from None
     if magic != b"GGUF":
         raise ConfigError(f"{path} is no GGUF file: convert the model to GGUF first")
-    settled = settings.model_copy(
-        update={"name": f"gguf:{path}", "base_url": None, "max_in_flight": min(settings.max_in_flight, _LOCAL_SLOTS)}
-    )
+    settled = _local_settings(settings, f"gguf:{path}")
     return ChosenModel(
         path.stem,
         f"{path.stem} from {path}, on this machine",
         settled,
         True,
-        lambda: _served(path, path.stem, settings),
+        lambda: _opened_here(path, settled),
     )
 
 
-@asynccontextmanager
-async def _served(gguf: Path, name: str, settings: ModelSettings) -> AsyncIterator[ChatModel]:
-    from simia.models.embedded.launch import serve
-
-    slots = min(settings.max_in_flight, _LOCAL_SLOTS)
-    async with (
-        serve(gguf, slots=slots, context=settings.context or _LOCAL_CONTEXT) as server,
-        EndpointModel(
-            name,
-            server.base_url,
-            key=server.api_key,
-            timeout_s=settings.timeout_s,
-            structured="grammar" if settings.structured == "auto" else settings.structured,
-        ) as model,
-    ):
-        yield model
+def _local_settings(settings: ModelSettings, name: str) -> ModelSettings:
+    in_flight = min(settings.max_in_flight, _LOCAL_SLOTS)
+    return settings.model_copy(update={"name": name, "base_url": None, "max_in_flight": in_flight})
 
 
-def _ollama_address(env: Mapping[str, str]) -> str:
-    """``OLLAMA_HOST`` also tells the server where to listen, so it may be every interface, or lack the port."""
-    host = env.get("OLLAMA_HOST") or _OLLAMA
-    scheme, sign, rest = host.partition("://")
-    rest = (rest if sign else host).rstrip("/").replace("0.0.0.0", "127.0.0.1")
-    if ":" not in rest.rpartition("]")[2] and "/" not in rest:
-        rest = f"{rest}:11434"
-    return f"{scheme if sign else 'http'}://{rest}"
+def _opened_here(gguf: Path | None, settings: ModelSettings) -> AbstractAsyncContextManager[ChatModel]:
+    from simia.models.embedded.model import open_embedded
 
-
-def _ollama_models(address: Address) -> list[str] | None:
-    """What a running Ollama serves, the newest first; None where none runs."""
-    try:
-        with _get(f"{address.shown.removesuffix('/v1')}/api/tags", {}, _OLLAMA_WAIT_S) as answer:
-            entries = orjson.loads(answer.read())["models"]
-        entries.sort(key=lambda entry: str(entry.get("modified_at", "")), reverse=True)
-        return [str(entry["name"]) for entry in entries]
-    except (OSError, http.client.HTTPException, orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def _models_at(address: Address, asked: Asked) -> list[str] | None:
-    """The models that the endpoint lists; None where it lists none, which is no fault."""
-    if address.models is None:
-        return None
-    try:
-        with _get(address.models, address.headers(asked.key), _CHECK_S) as answer:
-            body: Any = orjson.loads(answer.read())
-    except urllib.error.HTTPError as answer:
-        error = refusal(answer.code, dict(answer.headers), answer.read(65536), asked)
-        answer.close()
-        if isinstance(error, AuthenticationFailed):
-            raise error from None
-        if answer.code >= 500 and answer.code != 501:
-            raise ServerFailed(f"{error}; asked for its models before the run") from None
-        return None
-    except urllib.error.URLError as cause:
-        if isinstance(cause.reason, ssl.SSLCertVerificationError):
-            raise ConfigError(
-                f"the certificate of {address.shown} is not valid: {cause.reason.verify_message}"
-            ) from None
-        reason = getattr(cause.reason, "strerror", None) or cause.reason
-        raise ServerFailed(f"cannot reach {address.shown} ({reason}): is the server running?") from None
-    except (OSError, http.client.HTTPException) as cause:
-        raise ServerFailed(f"{address.shown} gave no answer ({type(cause).__name__}): is the server running?") from None
-    except orjson.JSONDecodeError:
-        return None
-    entries = body.get("data") if isinstance(body, dict) else None
-    if not isinstance(entries, list):
-        return None
-    return [str(entry["id"]) for entry in entries if isinstance(entry, dict) and "id" in entry] or None
-
-
-def _get(url: str, headers: Mapping[str, str], timeout_s: float) -> Any:
-    request = urllib.request.Request(url, headers=dict(headers))
-    is_loopback = Address.of(url).is_loopback
-    proxies = urllib.request.ProxyHandler({} if is_loopback else None)
-    return urllib.request.build_opener(proxies, _NoRedirect()).open(request, timeout=timeout_s)
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the key to another host."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
+    return open_embedded(
+        gguf,
+        slots=settings.max_in_flight,
+        context=settings.context or _LOCAL_CONTEXT,
+        timeout_s=settings.timeout_s,
+    )
 
 
 def _among(name: str, models: list[str], address: Address) -> str:

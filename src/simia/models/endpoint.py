@@ -16,7 +16,6 @@ import orjson
 from yarl import URL
 
 from simia.errors import (
-    ConfigError,
     ModelError,
     ModelTimeout,
     ReplyCut,
@@ -31,12 +30,11 @@ from simia.models.settings import Structured
 from simia.models.wire import Dialect, Mode, RequestWriter
 from simia.types import ChatReply, ChatRequest
 
-_MODES: dict[str, tuple[Mode, ...]] = {
+_MODES: dict[Structured, tuple[Mode, ...]] = {
     "auto": ("schema", "json_object", "off"),
     "schema": ("schema",),
     "json_object": ("json_object",),
     "off": ("off",),
-    "grammar": ("grammar", "schema", "off"),
 }
 _CONNECT_S = 30.0
 # Two such replies in a row are no accident of one draw.
@@ -47,8 +45,7 @@ class EndpointModel:
     """A model behind an address. Use it as an async context manager; the connections live as long as the block.
 
     What the server was found to understand (how a schema is enforced, what the length limit is called) is remembered
-    for the life of the object, so each discovery costs one refused request. ``structured="grammar"`` is for llama.cpp
-    servers built with llguidance, whose grammar also forbids free whitespace.
+    for the life of the object, so each discovery costs one refused request.
 
     Args:
         name: the model's name at the endpoint.
@@ -69,11 +66,9 @@ class EndpointModel:
         key: str | None = None,
         key_name: str = "OPENAI_API_KEY",
         timeout_s: float = 600.0,
-        structured: Structured | str = "auto",
+        structured: Structured = "auto",
         api_version: str | None = None,
     ) -> None:
-        if structured not in _MODES:
-            raise ConfigError(f"structured = {structured!r} is unknown: use one of {', '.join(_MODES)}")
         key = usable_key(key, key_name)
         self._name = name
         self._address = Address.of(base_url, api_version=api_version)
@@ -83,7 +78,7 @@ class EndpointModel:
         self._timeout_s = timeout_s
         self._writer = RequestWriter()
         self._dialect = Dialect(modes=_MODES[structured])
-        self._may_step_down = structured in ("auto", "grammar")
+        self._may_step_down = structured == "auto"
         self._ignored = 0
         self._session: aiohttp.ClientSession | None = None
 

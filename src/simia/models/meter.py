@@ -56,6 +56,17 @@ class Meter:
         self._active_s = float(saved.get("active_s", 0.0))
         self._in_flight = 0
         self._active_since = 0.0
+        self.ceiling: CostCeiling | None = None
+
+    def set_ceiling(self, max_cost: float) -> None:
+        """Let no model that this meter counts spend beyond ``max_cost`` US dollars in all; the lowest one set holds.
+
+        It belongs to the meter and not to a model, because the models of one run share one purse.
+        """
+        if self.ceiling is None:
+            self.ceiling = CostCeiling(max_cost, spent=self.cost + self.unsure_cost)
+        else:
+            self.ceiling.max_cost = min(self.ceiling.max_cost, max_cost)
 
     def started(self) -> float:
         """Note a request; the time to give back to ``finished`` or ``failed``."""
@@ -139,7 +150,7 @@ class MeteredModel:
 
     Args:
         prices: None for a model that costs nothing.
-        max_cost: US dollars over the whole run, what ``meter`` already counted included.
+        max_cost: US dollars over the whole run: what ``meter`` already counted, and its other models, included.
 
     Raises:
         ConfigError: there is a ceiling, but no price for the model.
@@ -151,9 +162,9 @@ class MeteredModel:
         self._inner = inner
         self._meter = meter
         self._prices = prices
-        self._ceiling = None
         if max_cost is not None:
-            self._ceiling = CostCeiling(max_cost, spent=meter.cost + meter.unsure_cost)
+            meter.set_ceiling(max_cost)
+        if meter.ceiling is not None:
             self._price_under_ceiling(inner.name)
 
     @property
@@ -169,15 +180,16 @@ class MeteredModel:
             ConfigError: there is a ceiling, but no price for the model that the request names.
             ModelError: as the inner model.
         """
-        if self._ceiling is None:
+        ceiling = self._meter.ceiling
+        if ceiling is None:
             return await self._counted(request, 0.0)
         price = self._price_under_ceiling(request.model)
         most = price.most(most_prompt_tokens(request), request.sampling.max_tokens)
-        await self._ceiling.reserve(most)
+        await ceiling.reserve(most)
         try:
             return await self._counted(request, most)
         finally:
-            self._ceiling.settle(most, self._meter.cost + self._meter.unsure_cost)
+            ceiling.settle(most, self._meter.cost + self._meter.unsure_cost)
 
     async def _counted(self, request: ChatRequest, most: float) -> ChatReply:
         started = self._meter.started()

@@ -14,18 +14,14 @@ from simia.errors import RequestRefused
 from simia.formats import openai
 from simia.types import ChatRequest, JsonObject, Message, SystemMessage, ToolSpec, UserMessage
 
-Mode = Literal["grammar", "schema", "json_object", "off"]
-"""How a JSON Schema is enforced: llama.cpp's ``grammar`` field, ``response_format`` with the schema, JSON without it,
-or by asking only."""
+Mode = Literal["schema", "json_object", "off"]
+"""How a JSON Schema is enforced: ``response_format`` with the schema, ``response_format`` for any JSON, asking only."""
 
 _INSTRUCTION = (
     "\n\nAnswer with one JSON document and nothing else: no code fence, no word before or after it. "
     "It must be valid under this JSON Schema:\n"
 )
 """Stands here and not among the prompts because it replaces a field of the protocol that a server lacks."""
-
-# Compact JSON: free whitespace lets a small model pad its answer to the limit.
-_GRAMMAR_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 Thing = TypeVar("Thing", tuple[ToolSpec, ...], JsonObject)
 Made = TypeVar("Made")
@@ -77,7 +73,6 @@ class Dialect:
 class _SchemaForms:
     response_format: orjson.Fragment
     instruction: str
-    grammar: str
     floor: int = 0
 
 
@@ -122,8 +117,6 @@ class RequestWriter:
                 fields["response_format"] = forms.response_format
             elif mode == "json_object":
                 fields["response_format"] = {"type": "json_object"}
-            elif mode == "grammar":
-                fields["grammar"] = forms.grammar
         fields["temperature"] = sampling.temperature
         fields["top_p"] = sampling.top_p
         fields[dialect.length_key] = sampling.max_tokens
@@ -143,11 +136,9 @@ class RequestWriter:
         text = orjson.dumps(schema)
         strict = b"true" if _is_strict(schema) else b"false"
         wrapped = b'{"type":"json_schema","json_schema":{"name":"reply","strict":%s,"schema":%s}}' % (strict, text)
-        grammar = orjson.dumps({**schema, "x-guidance": _GRAMMAR_STYLE}).decode()
         forms = _SchemaForms(
             response_format=orjson.Fragment(wrapped),
             instruction=_INSTRUCTION + text.decode(),
-            grammar=f"%llguidance {{}}\nstart: %json {grammar}",
         )
         return self._schemas.put(schema, forms)
 
