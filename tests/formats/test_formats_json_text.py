@@ -41,6 +41,9 @@ def test_fences_and_prose_around_are_no_repair(value: dict[str, Any], fence: str
         ('```\n{"a": 1,}\n```\nThat is all.', {"a": 1}),
         ('Sure [as asked]: {"a": 1,}', {"a": 1}),
         ('[{"a": 1}, {"b": 2,}]', [{"a": 1}, {"b": 2}]),
+        ('{"a": [{"b": 1}],}', {"a": [{"b": 1}]}),
+        ("{'a': [1, 2]}", {"a": [1, 2]}),
+        ('[{"a": 1}', [{"a": 1}]),
     ],
 )
 def test_broken_json_is_repaired_and_said_to_be(text: str, value: object) -> None:

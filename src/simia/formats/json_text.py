@@ -43,8 +43,15 @@ def read_json(text: str) -> tuple[Any, bool]:
 
 
 def _spans(text: str) -> list[str]:
-    """From the first opening to the last closing bracket of each kind, the longer one first."""
-    spans = [text[text.find(opening) : text.rfind(closing) + 1] for opening, closing in ("{}", "[]") if opening in text]
+    """From the first opening to the last closing bracket of each kind, the longer one first; never a part of a
+    broken value: a list behind the first brace, or an object that a list directly holds.
+    """
+    brace, bracket = text.find("{"), text.find("[")
+    spans = []
+    if brace >= 0 and not (0 <= bracket < brace and not text[bracket + 1 : brace].strip()):
+        spans.append(text[brace : text.rfind("}") + 1])
+    if bracket >= 0 and not 0 <= brace < bracket:
+        spans.append(text[bracket : text.rfind("]") + 1])
     return sorted(spans, key=len, reverse=True)
 
 
