@@ -6,7 +6,7 @@ from random import Random
 
 from simia.config import rng_for
 from simia.prompts import new_tag
-from simia.types import AssistantMessage, Plan, Seed, UserMessage
+from simia.types import Plan, Seed
 
 _SEED_BITS = 31
 _CHARACTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ0123456789"
@@ -54,13 +54,3 @@ class Draws:
             tag = new_tag(rng)
             if not any(tag in text for text in known):
                 return tag
-
-
-def shape(planned: PlannedSeed, most_exchanges: int) -> tuple[int, int]:
-    """How many messages of the user and how many tool calls fit the plan's length, in the exemplar's proportions."""
-    reference = planned.seed.reference
-    users = sum(isinstance(message, UserMessage) for message in reference)
-    calls = sum(len(message.tool_calls) for message in reference if isinstance(message, AssistantMessage))
-    scale = planned.plan.turns / max(1, len(reference))
-    exchanges = min(most_exchanges, max(1, round(users * scale)))
-    return exchanges, max(1, round(calls * scale))

@@ -5,18 +5,15 @@ and tool results at once. Deviations: the reply is one JSON object in which a wr
 decoded under a schema where the server can; and a drawn plan, not temperature alone, makes the conversations differ.
 """
 
-from typing import Any
-
-import orjson
-
 from simia.config import rng_for
 from simia.errors import ContextOverflow, FormatError
 from simia.formats import exchanges
 from simia.formats.json_text import read_json
 from simia.pipeline import Item
 from simia.prompts import fence, hashes, load, new_tag
+from simia.simulate.exemplar import Exemplar
 from simia.simulate.parts import remembered, tool_lines
-from simia.simulate.planned import Draws, PlannedSeed, shape
+from simia.simulate.planned import Draws, PlannedSeed
 from simia.simulate.settings import SimulateSettings
 from simia.types import (
     ChatModel,
@@ -57,7 +54,7 @@ class TrajectorySimulator:
         self._item_prompt = load("trajectory_item")
         self._systems: dict[str, SystemMessage] = {}
         self._schemas: dict[tuple[str, int], JsonObject] = {}
-        self._exemplars: dict[str, str] = {}
+        self._exemplars: dict[str, tuple[Exemplar, str]] = {}
 
     def request_for(self, item: Item[PlannedSeed], trial: int = 0) -> ChatRequest:
         """The request that ``item`` becomes. Its first message is the same, byte for byte, for all items of a world,
@@ -69,14 +66,15 @@ class TrajectorySimulator:
         planned, settings = item.value, self._settings
         seed, plan = planned.seed, planned.plan
         world = seed.world
-        count, calls = shape(planned, settings.max_exchanges)
+        exemplar, fenced = remembered(self._exemplars, seed.content_id, lambda: self._exemplar(seed))
+        count, calls = exemplar.length(plan, settings.max_exchanges)
         draws = Draws(settings.seed, planned.item_id, planned.attempt)
         content = self._item_prompt.render(
-            exemplar=remembered(self._exemplars, seed.content_id, lambda: self._exemplar(seed)),
+            exemplar=fenced,
             plan=plan,
             exchanges=count,
             calls=calls,
-            nonce=draws.characters("nonce"),
+            ids=exemplar.new_ids(draws.rng("ids")),
         )
         schema = None
         if settings.structured:
@@ -153,24 +151,14 @@ class TrajectorySimulator:
         return SystemMessage(content=content)
 
     def _schema(self, world: WorldSpec, count: int) -> JsonObject:
-        return exchanges.reply_schema(world.tools, max_exchanges=count, thoughts=self._settings.thoughts)
+        most = min(count + 1, self._settings.max_exchanges)
+        schema = exchanges.reply_schema(world.tools, max_exchanges=most, thoughts=self._settings.thoughts)
+        # A small model ends too early: the length of the plan holds from below as well.
+        several = {**schema["properties"]["exchanges"], "minItems": max(1, count - 1)}
+        return {**schema, "properties": {**schema["properties"], "exchanges": several}}
 
-    def _exemplar(self, seed: Seed) -> str:
+    def _exemplar(self, seed: Seed) -> tuple[Exemplar, str]:
+        exemplar = Exemplar.of(seed, thoughts=self._settings.thoughts)
         # The tag may be the same for all items of a seed: the exemplar was written before the run and cannot know it.
-        value = exchanges.render(seed.task, seed.reference)
-        if not self._settings.thoughts:
-            value = _without_thoughts(value)
         tag = new_tag(rng_for(self._settings.seed, seed.content_id))
-        return fence(orjson.dumps(value).decode(), tag, "example")
-
-
-def _without_thoughts(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_without_thoughts(entry) for entry in value]
-    if isinstance(value, dict):
-        return {
-            key: entry if key in ("arguments", "result") else _without_thoughts(entry)
-            for key, entry in value.items()
-            if key not in ("thought", "reply_thought")
-        }
-    return value
+        return exemplar, fence(exemplar.text, tag, "example")

@@ -12,7 +12,7 @@ from simia.seeds.calls import call_problem
 from simia.simulate import agent, task, tracked, user
 from simia.simulate.agent import SimulatedAgent
 from simia.simulate.faults import fault_transition, planned_faults
-from simia.simulate.planned import Draws, PlannedSeed, shape
+from simia.simulate.planned import Draws, PlannedSeed
 from simia.simulate.settings import SimulateSettings
 from simia.simulate.task import TaskWriter
 from simia.simulate.tracked import TrackedDynamics
@@ -100,7 +100,7 @@ class TurnSimulator:
         planned = item.value
         seed, plan = planned.seed, planned.plan
         draws = self._draws(planned)
-        exchanges, _ = shape(planned, self._settings.max_exchanges)
+        exchanges = self._exchanges(planned)
         yield self._tasks.request(planned)
         for index, message in enumerate(seed.reference):
             past = seed.reference[:index]
@@ -139,7 +139,7 @@ class TurnSimulator:
 
     async def _play(self, episode: _Episode) -> StopReason:
         planned, settings, messages = episode.planned, self._settings, episode.messages
-        exchanges, _ = shape(planned, settings.max_exchanges)
+        exchanges = self._exchanges(planned)
         for _ in range(settings.max_exchanges + 1):
             turn = await self._user.next(episode.task, planned.plan, exchanges, tuple(messages), episode.draws)
             if turn.done:
@@ -223,6 +223,13 @@ class TurnSimulator:
             faults=tuple(episode.faults),
             repairs=("json",) if episode.repaired else (),
         )
+
+    def _exchanges(self, planned: PlannedSeed) -> int:
+        """How many messages of the user make up the plan's length, in the reference's proportions."""
+        reference = planned.seed.reference
+        users = sum(isinstance(message, UserMessage) for message in reference)
+        count = round(users * planned.plan.turns / max(1, len(reference)))
+        return min(self._settings.max_exchanges, max(1, count))
 
     def _draws(self, planned: PlannedSeed) -> Draws:
         return Draws(self._settings.seed, planned.item_id, planned.attempt)

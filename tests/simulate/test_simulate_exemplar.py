@@ -1,0 +1,67 @@
+"""The exemplar of a prompt: its spelling, its length as a measure, and ids that are new but look alike."""
+
+import random
+import re
+
+import orjson
+import pytest
+
+from simia.simulate.exemplar import Exemplar
+from simia.types import AssistantMessage, Message, Plan, Seed, ToolCall, ToolMessage, UserMessage
+
+
+def with_result(seed: Seed, result: object) -> Seed:
+    messages: tuple[Message, ...] = (
+        UserMessage(content="hello"),
+        AssistantMessage(tool_calls=(ToolCall(id="call_1", name="get_book", arguments={"book_id": "B-204"}),)),
+        ToolMessage(call_id="call_1", name="get_book", content=orjson.dumps(result).decode()),
+        AssistantMessage(content="bye"),
+    )
+    return seed.model_copy(update={"reference": messages})
+
+
+def test_the_ids_of_arguments_and_results_are_found_under_their_keys(seed: Seed) -> None:
+    assert Exemplar.of(seed, thoughts=False).ids == (
+        ("book_id", "B-204"),
+        ("borrower", "M-731"),
+        ("member_id", "M-731"),
+    )
+
+
+@pytest.mark.parametrize("value", ["2025-04-07", "2025-04", "12345", "BS1 4QA", "Emma", "x@example.com", "1.50"])
+def test_a_date_or_number_or_word_is_no_id(seed: Seed, value: str) -> None:
+    assert Exemplar.of(with_result(seed, {"found": value}), thoughts=False).ids == (("book_id", "B-204"),)
+
+
+@pytest.mark.parametrize(
+    ("old", "shape"),
+    [
+        ("NL-4702", r"NL-\d{4}"),
+        ("emma_kim_9957", r"emma_kim_\d{4}"),
+        ("66EEUA", r"\d\d[A-Z]{4}"),
+        ("#W2378156", r"#W\d{7}"),
+        ("HAT021", r"HAT\d{3}"),
+    ],
+)
+def test_a_new_id_has_the_shape_of_the_old_one(seed: Seed, old: str, shape: str) -> None:
+    exemplar = Exemplar.of(with_result(seed, {"one": old}), thoughts=False)
+    ids = exemplar.new_ids(random.Random(3))
+    assert re.fullmatch(rf"book_id: B-\d{{3}}, one: {shape}", ids)
+    assert old not in ids
+
+
+def test_new_ids_depend_on_nothing_but_the_random_numbers(seed: Seed) -> None:
+    exemplar = Exemplar.of(seed, thoughts=False)
+    assert exemplar.new_ids(random.Random(1)) == exemplar.new_ids(random.Random(1))
+    assert exemplar.new_ids(random.Random(1)) != exemplar.new_ids(random.Random(2))
+
+
+def test_a_thought_named_inside_a_result_is_data_and_stays(seed: Seed) -> None:
+    assert '"thought":"of Emma"' in Exemplar.of(with_result(seed, {"thought": "of Emma"}), thoughts=False).text
+
+
+def test_the_length_follows_the_plan_in_the_exemplars_proportions(seed: Seed) -> None:
+    plan = Plan(formulation="f", persona="p", reasoning="r", difficulty="easy", outcome="success", turns=16)
+    exemplar = Exemplar.of(seed, thoughts=False)
+    assert exemplar.length(plan, 12) == (4, 4)
+    assert exemplar.length(plan, 3) == (3, 4)
