@@ -106,16 +106,27 @@ def _alternating(items: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _dataset_info(name: str) -> dict[str, object]:
+    # With one tag given LLaMA-Factory forgets its defaults for the others, so all are given.
+    tags = {
+        "role_tag": "from",
+        "content_tag": "value",
+        "user_tag": "human",
+        "assistant_tag": "gpt",
+        "observation_tag": "observation",
+        "function_tag": "function_call",
+        "system_tag": "system",
+    }
     return {
         f"{name}_sharegpt": {
             "file_name": f"{name}_sharegpt.jsonl",
             "formatting": "sharegpt",
             "columns": {"messages": "conversations", "system": "system", "tools": "tools"},
+            "tags": tags,
         },
         f"{name}_hermes": {
             "file_name": f"{name}_hermes.jsonl",
             "formatting": "sharegpt",
             "columns": {"messages": "conversations", "system": "system"},
-            "tags": {"observation_tag": "tool"},
+            "tags": {**tags, "observation_tag": "tool"},
         },
     }
