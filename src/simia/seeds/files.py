@@ -1,60 +1,62 @@
 """Seed files: which format they are in, and their seeds."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from simia.errors import FormatError, RecordError, SchemaError, SeedError
-from simia.seeds import openai
-from simia.seeds.records import OnBad, records
+from simia.errors import RecordError, SeedError
+from simia.seeds import agent_instruct, hermes, officebench, openai, parquet, sharegpt
+from simia.seeds.records import OnBad, RecordReader, records, seeds_of
 from simia.types import Seed
 
 
-class RecordReader(Protocol):
-    """Turns the records of one format into seeds; keeps the worlds that it has seen."""
+@dataclass(frozen=True, slots=True)
+class RecordFormat:
+    """A format whose files hold one seed per record: its name, its licence, how to know it, how to read it."""
 
-    def seed(self, record: Any, seed_id: str) -> Seed:
-        """The seed of a record; ``seed_id`` is used where the record has no id.
-
-        Raises:
-            FormatError: the record is not in this format.
-            SchemaError: a schema of a tool is none.
-        """
-        ...
+    name: str
+    licence: str
+    recognises: Callable[[Any], bool]
+    reader: Callable[[str | None], RecordReader]
 
 
-class _Format:
-    """A format by its module: ``NAME``, ``LICENCE``, ``recognises`` and ``Reader``."""
-
-    def __init__(
-        self, name: str, recognises: Callable[[Any], bool], reader: Callable[[str | None], RecordReader]
-    ) -> None:
-        self.name = name
-        self.recognises = recognises
-        self.reader = reader
-
-
-FORMATS: Mapping[str, _Format] = {
-    module.NAME: _Format(module.NAME, module.recognises, module.Reader) for module in (openai,)
+# In the order in which they are tried: each takes only what those before it leave.
+RECORD_FORMATS: Mapping[str, RecordFormat] = {
+    one.name: one
+    for one in (
+        RecordFormat(openai.NAME, openai.LICENCE, openai.recognises, openai.Reader),
+        RecordFormat(hermes.NAME, hermes.LICENCE, hermes.recognises, hermes.Reader),
+        RecordFormat(
+            sharegpt.APIGEN_MT, sharegpt.APIGEN_MT_LICENCE, sharegpt.recognises_apigen_mt, sharegpt.apigen_mt_reader
+        ),
+        RecordFormat(sharegpt.NAME, sharegpt.LICENCE, sharegpt.recognises, sharegpt.Reader),
+        RecordFormat(agent_instruct.NAME, agent_instruct.LICENCE, agent_instruct.recognises, agent_instruct.Reader),
+    )
 }
+NAMES = (*RECORD_FORMATS, officebench.NAME)
 
 
 def detect_format(path: Path) -> str:
-    """The name of the format of a seed file or folder, judged by the first record that is JSON.
+    """The name of the format of a seed file or folder, judged by the first record that can be read.
 
     Raises:
         SeedError: the file is missing or empty, or its format is none of the known ones.
+        ExtraMissing: it is Parquet, and pyarrow is not installed.
     """
-    for _, record in records(path, _ignore):
-        for candidate in FORMATS.values():
+    if officebench.is_officebench(path):
+        return officebench.NAME
+    if path.is_dir():
+        raise SeedError(f"{path} is a folder without world.toml and without OfficeBench's subtasks: name a file in it")
+    for _, record in _records(path, _ignore):
+        for candidate in RECORD_FORMATS.values():
             if candidate.recognises(record):
                 return candidate.name
-        keys = ", ".join(map(str, record)) if isinstance(record, Mapping) else type(record).__name__
+        shape = f"the keys {', '.join(map(str, record))}" if isinstance(record, Mapping) and record else repr(record)
         raise SeedError(
-            f"{path} is in no known format: its first record has {keys or 'no keys'}. "
-            f"Known formats: {', '.join(FORMATS)}"
+            f"{path} is in no known format: its first record has {shape:.200}; known formats: {', '.join(NAMES)}"
         )
-    raise SeedError(f"{path} has no record that is JSON")
+    raise SeedError(f"{path} has no record that is JSON; known formats: {', '.join(NAMES)}")
 
 
 def read_file(path: Path, spelling: str, licence: str | None, on_bad: OnBad) -> Iterator[Seed]:
@@ -62,16 +64,20 @@ def read_file(path: Path, spelling: str, licence: str | None, on_bad: OnBad) -> 
 
     Raises:
         SeedError: the file is missing or empty, or the format is unknown.
+        ExtraMissing: it is Parquet, and pyarrow is not installed.
     """
     name = detect_format(path) if spelling == "auto" else spelling
-    if name not in FORMATS:
-        raise SeedError(f"no seed format {name!r}; known formats: auto, {', '.join(FORMATS)}")
-    reader = FORMATS[name].reader(licence)
-    for line, record in records(path, on_bad):
-        try:
-            yield reader.seed(record, f"{path.stem}:{line}")
-        except (FormatError, SchemaError) as cause:
-            on_bad(RecordError(str(path), line, str(cause)))
+    if name == officebench.NAME:
+        yield from officebench.read_seeds(path, on_bad, licence)
+        return
+    if name not in RECORD_FORMATS:
+        raise SeedError(f"no seed format {name!r}; known formats: auto, world, {', '.join(NAMES)}")
+    reader = RECORD_FORMATS[name].reader(licence)
+    yield from seeds_of(path, path.stem, _records(path, on_bad), reader, on_bad)
+
+
+def _records(path: Path, on_bad: OnBad) -> Iterator[tuple[int, Any]]:
+    return parquet.rows(path) if path.suffix == ".parquet" else records(path, on_bad)
 
 
 def _ignore(error: RecordError) -> None:

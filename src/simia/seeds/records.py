@@ -4,13 +4,14 @@ A file of any size is read in pieces; memory holds one record and one piece.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import orjson
 
-from simia.errors import RecordError, SeedError
+from simia.errors import FormatError, RecordError, SchemaError, SeedError, boundary
+from simia.types import Seed
 
 OnBad = Callable[[RecordError], None]
 
@@ -40,6 +41,33 @@ def records(path: Path, on_bad: OnBad) -> Iterator[tuple[int, Any]]:
         raise SeedError(f"no file {path}: check the path") from None
     except OSError as cause:
         raise SeedError(f"cannot read {path}: {cause.strerror}") from cause
+
+
+class RecordReader(Protocol):
+    """Turns the records of one format into seeds; keeps the worlds that it has seen."""
+
+    def seed(self, record: Any, seed_id: str) -> Seed:
+        """The seed of a record; ``seed_id`` is used where the record has no id.
+
+        Raises:
+            FormatError: the record is not in this format.
+            SchemaError: a schema of a tool is none.
+        """
+        ...
+
+
+def seeds_of(
+    path: Path, name: str, numbered: Iterable[tuple[int, Any]], reader: RecordReader, on_bad: OnBad
+) -> Iterator[Seed]:
+    """The seeds of numbered records; one that cannot be read goes to ``on_bad``. Ids are ``name:number``."""
+    for line, record in numbered:
+        try:
+            with boundary(FormatError, "read the record"):
+                seed = reader.seed(record, f"{name}:{line}")
+        except (FormatError, SchemaError) as cause:
+            on_bad(RecordError(str(path), line, " ".join(str(cause).split())))
+        else:
+            yield seed
 
 
 def _loaded(path: Path, line: int, text: bytes, on_bad: OnBad) -> Iterator[tuple[int, Any]]:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-_BEFORE_ME = "|".join(
-    "to for with from of at about told tell tells give gives gave allow allows help helps let lets offer offers".split()
+_BEFORE_ME = (
+    "to|for|with|from|of|at|about|told|tell|tells|give|gives|gave|allow|allows|help|helps|let|lets|offer|offers"
 )
 # Longest first: a rule must not eat the beginning of a longer one.
 _FIRST_PERSON: tuple[tuple[str, str], ...] = (
@@ -21,7 +21,7 @@ _FIRST_PERSON: tuple[tuple[str, str], ...] = (
     (r"you'll", "I will"),
     (r"are you", "am I"),
     (r"do you", "do I"),
-    (r"you mobile", "my mobile"),  # a slip of the data set
+    (r"you (mobile|name)", r"my \1"),  # slips of the data set
     (r"you to", "me to"),
     (r"yourself", "myself"),
     (r"yours", "mine"),
@@ -79,7 +79,7 @@ def first_person(text: str) -> str:
 def _wish(reason: str) -> str:
     """``reason`` without the sentences that direct an actor; all of it where nothing else would be left."""
     kept = [sentence for sentence in _SENTENCE.split(reason.strip()) if not _DIRECTION.search(sentence)]
-    return " ".join(kept) or reason
+    return " ".join(kept).lstrip(" .") or reason
 
 
 def proposal(actions: Sequence[tuple[str, dict[str, Any]]]) -> str:

@@ -1,9 +1,6 @@
-"""A domain as a folder: ``world.toml``, ``policy.md``, ``tools.json``, ``seeds.jsonl``, maybe ``state_schema.json``.
+"""Reading a world folder."""
 
-Users write such folders for their own domains; the bundled worlds are such folders.
-"""
-
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +8,10 @@ import orjson
 from pydantic import Field
 
 from simia.config import Settings, checked, read_toml
-from simia.errors import FormatError, RecordError, SchemaError, SeedError
-from simia.formats import openai as openai_format
+from simia.errors import FormatError, SchemaError, SeedError
 from simia.seeds import openai
 from simia.seeds.declared import make_world, read_tools
-from simia.seeds.records import OnBad, records
+from simia.seeds.records import OnBad, records, seeds_of
 from simia.types import Invariant, JsonObject, Seed, ToolSpec, WorldSpec
 
 WORLD_FILE = "world.toml"
@@ -89,37 +85,7 @@ def read_seeds(folder: Path, on_bad: OnBad, licence: str | None = None) -> Itera
     world = read_world(folder)
     path = folder / read_settings(folder).seeds
     reader = openai.Reader(licence, world)
-    for line, record in records(path, on_bad):
-        try:
-            yield reader.seed(record, f"{world.name}:{line}")
-        except (FormatError, SchemaError) as cause:
-            on_bad(RecordError(str(path), line, str(cause)))
-
-
-def write_world(folder: Path, world: WorldSpec, seeds: Iterable[Seed], note: str = "") -> None:
-    """Write a world and its seeds as a folder; ``note`` stands as a comment on top of ``world.toml``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "policy.md").write_text(world.policy + "\n", encoding="utf-8")
-    (folder / "tools.json").write_bytes(_pretty([_tool_record(tool) for tool in world.tools]))
-    if world.state_schema is not None:
-        (folder / "state_schema.json").write_bytes(_pretty(world.state_schema))
-    (folder / WORLD_FILE).write_text(_toml(world, note), encoding="utf-8")
-    with (folder / "seeds.jsonl").open("wb") as file:
-        for seed in seeds:
-            file.write(orjson.dumps(seed_record(seed)) + b"\n")
-
-
-def seed_record(seed: Seed) -> JsonObject:
-    """A seed as a line of ``seeds.jsonl``; policy and tools are the folder's."""
-    record: JsonObject = {"id": seed.id, "task": seed.task}
-    if seed.licence != seed.world.licence:
-        record["licence"] = seed.licence
-    if seed.metadata:
-        record["metadata"] = seed.metadata
-    if seed.initial_state is not None:
-        record["initial_state"] = seed.initial_state
-    record["messages"] = openai_format.render_messages(seed.reference)
-    return record
+    yield from seeds_of(path, world.name, records(path, on_bad), reader, on_bad)
 
 
 def read_tools_file(path: Path) -> tuple[ToolSpec, ...]:
@@ -132,37 +98,6 @@ def read_tools_file(path: Path) -> tuple[ToolSpec, ...]:
         return read_tools(_json(path))
     except (FormatError, SchemaError) as cause:
         raise SeedError(f"{path}: {cause}") from cause
-
-
-def _tool_record(tool: ToolSpec) -> JsonObject:
-    record: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    for key in ("returns", "source"):
-        value = getattr(tool, key)
-        if value is not None:
-            record[key] = value
-    return record
-
-
-def _toml(world: WorldSpec, note: str) -> str:
-    lines = [f"# {line}".rstrip() for line in note.splitlines()]
-    lines += [f"name = {_quoted(world.name)}", f"licence = {_quoted(world.licence)}"]
-    if world.state_schema is not None:
-        lines.append('state_schema = "state_schema.json"')
-    for invariant in world.invariants:
-        lines += ["", "[[invariants]]", f"name = {_quoted(invariant.name)}"]
-        lines.append(f"expression = {_quoted(invariant.expression)}")
-        if invariant.refers_to is not None:
-            lines.append(f"refers_to = {_quoted(invariant.refers_to)}")
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    """A TOML basic string; JSON's escapes are TOML's, except that DEL must be escaped too."""
-    return orjson.dumps(text).decode().replace("\x7f", "\\u007f")
-
-
-def _pretty(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def _text(path: Path) -> str:
