@@ -19,14 +19,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-
-from workload import write_replies, write_seeds
+from typing import Any
 
 from simia.pipeline import Silent
 from simia.synthesis.cast import choose_cast
 from simia.synthesis.recipe import read_recipe
 from simia.synthesis.run import synthesise
 from simia.types import Outcome, Value
+from workload import write_replies, write_seeds
 
 _SEEDS = 200
 _REPLIES = 512
@@ -115,7 +115,7 @@ def main() -> None:
         print(_recovery(figures["by_second"], args.outage))
 
 
-def _measured(home: Path, args: argparse.Namespace, count: int) -> dict[str, object]:
+def _measured(home: Path, args: argparse.Namespace, count: int) -> dict[str, Any]:
     command = [sys.executable, "-m", "simia.models.mock_server", str(home / "replies.jsonl")]
     command += ["--latency", args.latency, "--fault-rate", args.fault_rate]
     if args.outage:
@@ -130,7 +130,7 @@ def _measured(home: Path, args: argparse.Namespace, count: int) -> dict[str, obj
         command += ["--run", url, str(home / "seeds.jsonl"), str(run)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         shutil.rmtree(run, ignore_errors=True)
-        figures: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+        figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return figures
     finally:
         server.terminate()

@@ -12,11 +12,49 @@ import orjson
 from simia.formats import exchanges, openai
 from simia.types import AssistantMessage, Message, ToolCall, ToolMessage, ToolSpec, UserMessage, WorldSpec
 
-_WORDS = (
-    "order refund address parcel invoice account station harbour window paper letter garden bridge silver morning "
-    "winter coffee blanket carrier receipt customer delivery warranty exchange battery keyboard lantern bicycle "
-    "ticket voucher balance payment transfer deposit schedule meeting calendar report folder archive printer"
-).split()
+_WORDS = [
+    "order",
+    "refund",
+    "address",
+    "parcel",
+    "invoice",
+    "account",
+    "station",
+    "harbour",
+    "window",
+    "paper",
+    "letter",
+    "garden",
+    "bridge",
+    "silver",
+    "morning",
+    "winter",
+    "coffee",
+    "blanket",
+    "carrier",
+    "receipt",
+    "customer",
+    "delivery",
+    "warranty",
+    "exchange",
+    "battery",
+    "keyboard",
+    "lantern",
+    "bicycle",
+    "ticket",
+    "voucher",
+    "balance",
+    "payment",
+    "transfer",
+    "deposit",
+    "schedule",
+    "meeting",
+    "calendar",
+    "report",
+    "folder",
+    "archive",
+    "printer",
+]
 _TOOLS = 14
 _EXCHANGES = 3
 _CALLS_PER_EXCHANGE = (2, 2, 0)  # 3 users, 4 calls with 4 observations, 3 replies: 14 messages
@@ -60,7 +98,9 @@ def conversation(rng: random.Random) -> tuple[Message, ...]:
             result = {
                 "order_id": order,
                 "status": rng.choice(["pending", "delivered"]),
-                "items": [{"name": words(rng, 4), "price": rng.randrange(1, 900), "note": words(rng, 8)} for _ in range(6)],
+                "items": [
+                    {"name": words(rng, 4), "price": rng.randrange(1, 900), "note": words(rng, 8)} for _ in range(6)
+                ],
             }
             messages.append(AssistantMessage(tool_calls=(call,)))
             messages.append(ToolMessage(call_id=call.id, name=call.name, content=orjson.dumps(result).decode()))
