@@ -63,6 +63,11 @@ def test_a_text_without_marks_stays_as_it_is(text: str) -> None:
     assert split_reasoning(text) == ("", text)
 
 
+def test_a_model_that_declines_is_no_answer() -> None:
+    reply = read({"content": None, "refusal": "I cannot help with that."})
+    assert (reply.text, reply.finish_reason) == ("I cannot help with that.", "content_filter")
+
+
 def test_content_in_parts_is_joined() -> None:
     assert (
         read({"content": [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]}).text

@@ -220,6 +220,11 @@ def test_no_more_than_the_limit_are_in_flight_and_all_are_answered() -> None:
     assert (model.in_flight, model.waiting) == (0, 0)
 
 
+def test_probing_never_passes_the_ceiling() -> None:
+    limit = after_outage(1).limit
+    assert (limit.current, limit.probes) == (1, 1)
+
+
 def test_the_first_to_come_is_the_first_served() -> None:
     inner = ScriptedModel(lambda request: "answer")
     model = LimitedModel(inner, 1)

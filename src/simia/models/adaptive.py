@@ -77,7 +77,7 @@ class AdaptiveLimit:
 
         More than one, because the first answer after an outage takes as long as any other answer.
         """
-        return max(2, min(25, math.ceil(self._good / 8)))
+        return min(self.ceiling, max(2, min(25, math.ceil(self._good / 8))))
 
     def probe_due(self, now: float) -> float:
         """Seconds until the next probe may start; 0 or less if now."""

@@ -43,13 +43,14 @@ def read_completion(body: Any, *, asked: str, shown: str) -> ChatReply:
     )
     if not reasoning:
         reasoning, text = split_reasoning(text)
+    declined = _text_of(message.get("refusal"))
     raw_calls = message.get("tool_calls")
     calls, malformed = _read_calls(raw_calls, str(body.get("id", ""))) if raw_calls else ((), ())
     finish = choices[0].get("finish_reason")
     return ChatReply(
-        text=text,
+        text=text or declined,
         model=body["model"] if isinstance(body.get("model"), str) and body["model"] else asked,
-        finish_reason=_FINISH.get(finish, "other") if isinstance(finish, str) else "other",
+        finish_reason="content_filter" if declined else _FINISH.get(str(finish), "other"),
         reasoning=reasoning or None,
         tool_calls=calls,
         malformed_calls=malformed,

@@ -15,6 +15,7 @@ from simia.types import ChatModel
 
 EMBEDDED_NAME = "SmolLM2-135M-Instruct"
 _OPENAI = "https://api.openai.com/v1"
+_OLLAMA_CUTS = "it cuts long prompts without a word unless started with OLLAMA_CONTEXT_LENGTH=16384 or more"
 _LOCAL_SLOTS = 2
 _LOCAL_CONTEXT = 8192
 
@@ -80,7 +81,8 @@ def choose_model(spec: str | None, *, settings: ModelSettings, env: Mapping[str,
     if name is None and not models:
         return _embedded(settings, f"Ollama at {address.shown} has no model (ollama pull NAME): the embedded model")
     chosen = _among(name, models, address) if name is not None else models[0]
-    reason = f"{chosen} of Ollama at {address.shown}" + ("" if name else f", its newest of {len(models)}")
+    newest = "" if name else f", its newest of {len(models)}"
+    reason = f"{chosen} of Ollama at {address.shown}{newest}; {_OLLAMA_CUTS}"
     return _opened(chosen, address.shown, reason, settings, key=None, env=env)
 
 

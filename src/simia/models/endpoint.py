@@ -203,7 +203,7 @@ class EndpointModel:
 
     def _watch(self, reply: ChatReply, mode: Mode) -> None:
         """Some servers accept ``response_format`` and ignore it: after two replies that are no JSON, stop trusting."""
-        if reply.finish_reason != "stop" or reply.text.lstrip()[:1] in ("{", "[", '"'):
+        if reply.finish_reason != "stop" or reply.text.lstrip()[:1] in ("", "{", "[", '"'):
             self._ignored = 0
             return
         self._ignored += 1

@@ -87,6 +87,8 @@ class LimitedModel:
             raise
 
     def _has_room(self, loop: asyncio.AbstractEventLoop) -> bool:
+        if self.in_flight >= self.limit.ceiling:
+            return False
         if self.limit.phase == "away":
             return self._probes < self.limit.probes and self.limit.probe_due(loop.time()) <= 0
         return self.in_flight < self.limit.current

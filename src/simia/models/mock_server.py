@@ -23,16 +23,13 @@ from typing import Any, Self
 import orjson
 
 from simia.errors import ConfigError
-from simia.models.mock_faults import FAULT_KINDS, FaultKind, Faults, Latency, Outage, read_kinds
+from simia.models.mock_connection import Connection, completion_parts, error_body, shown_key
+from simia.models.mock_faults import FAULT_KINDS, Faults, Latency, Outage, read_kinds
 
 Responder = Callable[[dict[str, Any]], str | dict[str, Any] | tuple[int, dict[str, Any]]]
 """From a parsed request body to a text, to a whole ``message`` object, or to a status and a whole body."""
 
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
-_KEY = re.compile(rb"\r\n(?:authorization:[ \t]*bearer|api-key:)[ \t]*([^\r\n]*)", re.IGNORECASE)
 _MODEL = re.compile(rb'"model"\s*:\s*"((?:[^"\\]|\\.)*)"')
-_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
-_LARGEST = 256 * 1024 * 1024
 
 
 class MockServer:
@@ -68,7 +65,7 @@ class MockServer:
         if not callable(replies) and not replies:
             raise ConfigError("the mock endpoint has no replies: give it at least one text")
         self.responder = replies if callable(replies) else None
-        self.bodies = [] if callable(replies) else [_completion_parts(text, model or "mock") for text in replies]
+        self.bodies = [] if callable(replies) else [completion_parts(text, model or "mock") for text in replies]
         self.model = model
         self.latency = latency or Latency()
         self.faults = faults or Faults()
@@ -80,7 +77,7 @@ class MockServer:
         self.key = key.encode() if key else None
         self.checks = bool(model or structured != "schema" or context or key)
         self.port = port
-        self.connections: set[_Connection] = set()
+        self.connections: set[Connection] = set()
         self.by_status: Counter[int] = Counter()
         self.finished_by_second: Counter[int] = Counter()
         self.requests = 0
@@ -96,7 +93,7 @@ class MockServer:
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: _Connection(self, loop), "127.0.0.1", self.port, backlog=4096)
+        self._server = await loop.create_server(lambda: Connection(self, loop), "127.0.0.1", self.port, backlog=4096)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -145,185 +142,27 @@ class MockServer:
         made = self.responder(asked)
         if isinstance(made, tuple):
             return made[0], orjson.dumps(made[1])
-        before, after = _completion_parts(made, str(asked.get("model", "mock")))
+        before, after = completion_parts(made, str(asked.get("model", "mock")))
         return 200, before + str(len(body) // 4).encode() + after
 
     def _refused(self, head: bytes, body: bytes) -> tuple[int, bytes] | None:
-        if self.key is not None:
-            shown = _KEY.search(head)
-            if shown is None or shown[1].strip() != self.key:
-                return 401, _error("Incorrect API key provided.", "invalid_api_key")
+        if self.key is not None and shown_key(head) != self.key:
+            return 401, error_body("Incorrect API key provided.", "invalid_api_key")
         asked = _MODEL.search(body)
         if self.model is not None and (asked is None or asked[1].decode() != self.model):
             name = asked[1].decode("utf-8", "replace") if asked else ""
-            return 404, _error(f"The model `{name}` does not exist.", "model_not_found")
+            return 404, error_body(f"The model `{name}` does not exist.", "model_not_found")
         if b'"response_format"' in body and (
             self.structured == "off" or (self.structured == "json_object" and b'"json_schema"' in body)
         ):
-            return 400, _error("This response_format type is unavailable now", "invalid_request_error")
+            return 400, error_body("This response_format type is unavailable now", "invalid_request_error")
         if self.context is not None and len(body) // 4 > self.context:
-            return 400, _error(
+            return 400, error_body(
                 f"This model's maximum context length is {self.context} tokens. However, your messages resulted in "
                 f"{len(body) // 4} tokens. Please reduce the length of the messages.",
                 "context_length_exceeded",
             )
         return None
-
-
-class _Connection(asyncio.Protocol):
-    """One client connection: reads a request, waits its latency, answers, reads the next."""
-
-    def __init__(self, server: MockServer, loop: asyncio.AbstractEventLoop) -> None:
-        self._server = server
-        self._loop = loop
-        self._transport: asyncio.Transport | None = None
-        self._buffer = bytearray()
-        self._need = 0
-        self._busy = False
-        self._timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]
-        self._server.connections.add(self)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._server.connections.discard(self)
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._busy:
-            self._busy = False
-            self._server.in_flight -= 1
-        self._transport = None
-
-    def abort(self) -> None:
-        """Break the connection."""
-        if self._transport is not None:
-            self._transport.abort()
-
-    def data_received(self, data: bytes) -> None:
-        self._buffer += data
-        if not self._busy and len(self._buffer) >= self._need:
-            self._take()
-
-    def _take(self) -> None:
-        end = self._buffer.find(b"\r\n\r\n")
-        if end < 0:
-            return
-        head = bytes(self._buffer[:end])
-        length = _LENGTH.search(head)
-        size = int(length[1]) if length else 0
-        if size > _LARGEST:
-            self.abort()
-            return
-        self._need = end + 4 + size
-        if len(self._buffer) < self._need:
-            return
-        body = bytes(self._buffer[end + 4 : self._need])
-        del self._buffer[: self._need]
-        self._need = 0
-        self._route(head, body)
-
-    def _route(self, head: bytes, body: bytes) -> None:
-        server = self._server
-        method, _, rest = head.partition(b" ")
-        path = rest.partition(b" ")[0].partition(b"?")[0]
-        if method == b"POST" and path.endswith(b"/chat/completions"):
-            self._chat(head, body)
-        elif path.endswith(b"/models"):
-            away = server.outage is not None and server.outage.covers(server.elapsed_s())
-            if server.key is not None and ((shown := _KEY.search(head)) is None or shown[1].strip() != server.key):
-                self._write(401, _error("Incorrect API key provided.", "invalid_api_key"))
-            elif away:
-                self._write(500, _error("The server is away.", "server_error"))
-            else:
-                name = server.model or "mock"
-                self._write(200, orjson.dumps({"object": "list", "data": [{"id": name, "object": "model"}]}))
-        elif path == b"/stats":
-            self._write(200, orjson.dumps(server.stats()))
-        else:
-            self._write(404, _error("Not found.", "not_found"))
-
-    def _chat(self, head: bytes, body: bytes) -> None:
-        server = self._server
-        self._busy = True
-        server.requests += 1
-        server.in_flight += 1
-        server.most_in_flight = max(server.most_in_flight, server.in_flight)
-        if server.outage is not None and server.outage.covers(server.elapsed_s()):
-            if server.outage.kind == "down":
-                self.abort()
-            else:
-                self._finish(500, _error("The server is away.", "server_error"), None)
-            return
-        if server.first_request_at is None:
-            server.elapsed_s()
-        fault = server.faults.draw()
-        if fault == "429" or fault == "500":
-            text = "Rate limit reached." if fault == "429" else "Internal server error."
-            self._finish(int(fault), _error(text, "mock_fault"), None)
-            return
-        if fault == "stall":
-            self._timer = self._loop.call_later(server.stall_s, self.abort)
-            return
-        status, answer = server.answer(head, body)
-        wait = server.latency.draw(server.faults.rng) if status == 200 else 0.0
-        if wait > 0:
-            self._timer = self._loop.call_later(wait, self._finish, status, answer, fault)
-        else:
-            self._finish(status, answer, fault)
-
-    def _finish(self, status: int, body: bytes, fault: FaultKind | None) -> None:
-        server = self._server
-        self._timer = None
-        if self._transport is None:
-            return
-        if fault == "cut":
-            self._transport.write(_response(status, body)[: -len(body) // 2])
-            self._transport.close()
-            return
-        if status == 429:
-            self._write(status, body, b"Retry-After: %g\r\n" % server.retry_after_s)
-        else:
-            self._write(status, body[: len(body) // 2] if fault == "truncated" else body)
-        server.by_status[status] += 1
-        if status == 200 and fault is None:
-            server.finished_by_second[int(server.elapsed_s())] += 1
-        server.in_flight -= 1
-        self._busy = False
-        if self._buffer:
-            self._take()
-
-    def _write(self, status: int, body: bytes, more: bytes = b"") -> None:
-        if self._transport is not None:
-            self._transport.write(_response(status, body, more))
-
-
-def _response(status: int, body: bytes, more: bytes = b"") -> bytes:
-    return b"HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s" % (
-        status,
-        _REASONS.get(status, "Error").encode(),
-        more,
-        len(body),
-        body,
-    )
-
-
-def _completion_parts(made: str | dict[str, Any], model: str = "mock") -> tuple[bytes, bytes]:
-    """A completion around the number of prompt tokens, which depends on the request."""
-    message = made if isinstance(made, dict) else {"role": "assistant", "content": made}
-    text = orjson.dumps(message)
-    finish = "tool_calls" if message.get("tool_calls") else "stop"
-    before = (
-        b'{"id":"chatcmpl-%08x","object":"chat.completion","created":0,"model":%s,"choices":[{"index":0,"message":%s,'
-        b'"finish_reason":"%s"}],"usage":{"completion_tokens":%d,"prompt_tokens":'
-        % (zlib.crc32(text), orjson.dumps(model), text, finish.encode(), len(text) // 4)
-    )
-    return before, b"}}"
-
-
-def _error(message: str, code: str) -> bytes:
-    return orjson.dumps({"error": {"message": message, "type": code, "code": code}})
 
 
 def read_replies(path: Path) -> list[str]:
