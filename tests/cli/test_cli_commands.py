@@ -30,7 +30,7 @@ def test_help_names_every_command(simia: Simia) -> None:
 
 COMMANDS = (
     "synth, prefilter, generate, postprocess, export, seeds inspect, seeds convert, runs ls, runs show, runs diff, "
-    "world show, models ls, models check, models pull"
+    "world new, world check, world show, models ls, models check, models pull"
 )
 
 
@@ -65,7 +65,7 @@ def test_an_estimate_asks_nothing_and_writes_nothing(simia: Simia, serve: Simia,
     ended = simia("synth", str(world), "--run", "run", "--dry-run")
 
     assert ended.code == 0
-    assert "conversations    6 from 3 seeds" in ended.out
+    assert "conversations  6 from 3 seeds" in ended.out
     assert endpoint.server.stats()["requests"] == 0
     assert not Path("run").exists()
 
@@ -77,7 +77,7 @@ def test_an_estimate_has_the_cost_of_the_users_prices(simia: Simia, serve: Simia
     ended = simia("synth", str(world), f"model.prices={Path('prices.toml').resolve()}", "--dry-run")
 
     tokens = next(line for line in ended.out.splitlines() if line.startswith("tokens in")).split()[3].rstrip(",")
-    assert f"cost             ${tokens}.00" in ended.out
+    assert f"cost           ${tokens}.00" in ended.out
 
 
 def test_a_limit_makes_fewer_conversations(simia: Simia, serve: Simia, world: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_run_that_cannot_be_read_does_not_hide_the_others(simia: Simia, done: 
 def test_a_run_is_shown_with_its_funnel(simia: Simia, done: Path) -> None:
     out = simia("runs", "show", str(done)).out
 
-    assert "licences     MIT" in out
+    assert "licences    MIT" in out
     assert "Trajectories kept              6  100 %" in out
 
 
@@ -192,7 +192,7 @@ def test_bad_records_are_counted_by_reason(simia: Simia, world: Path) -> None:
 
     ended = simia("seeds", "inspect", str(world))
 
-    assert "bad        2 records" in ended.out
+    assert "bad       2 records" in ended.out
     assert "seeds.jsonl:4" in ended.err
 
 
@@ -233,6 +233,47 @@ def test_a_conversion_that_fails_leaves_no_file(simia: Simia, world: Path) -> No
 
     assert simia("seeds", "convert", str(world), "out.jsonl").code == 2
     assert [path.name for path in Path().iterdir() if "out.jsonl" in path.name] == []
+
+
+def test_a_new_world_passes_its_check_and_its_prefilter(simia: Simia, serve: Simia) -> None:
+    made = simia("world", "new", "worlds/garden")
+
+    checked = simia("world", "check", "worlds/garden")
+
+    assert made.code == checked.code == 0
+    assert "worlds/garden/policy.md" in made.out.splitlines()
+    assert "0 errors" in checked.out
+    serve()
+    assert "prefilter kept 3 of 3" in simia("synth", "worlds/garden", "--run", "run", "--until", "prefilter").out
+
+
+def test_a_new_world_has_the_name_of_its_folder_or_the_one_given(simia: Simia) -> None:
+    simia("world", "new", "garden")
+    simia("world", "new", "other", "--name", "orchard")
+
+    names = [json.loads(simia("world", "show", folder, "--json").out)["name"] for folder in ("garden", "other")]
+
+    assert names == ["garden", "orchard"]
+
+
+def test_a_new_world_never_writes_over_a_folder(simia: Simia, world: Path) -> None:
+    before = (world / "policy.md").read_text()
+
+    ended = simia("world", "new", str(world))
+
+    assert ended.code == 2
+    assert (world / "policy.md").read_text() == before
+
+
+def test_a_faulty_world_is_told_what_and_what_to_do(simia: Simia, world: Path) -> None:
+    (world / "policy.md").write_text("")
+    (world / "recipe.toml").write_text('name = "depot"\ncuont = 6\n[seeds]\nsource = "."\n')
+
+    ended = simia("world", "check", str(world))
+
+    assert ended.code == 1
+    assert "error    policy.md: the policy is empty; say what the agent may do" in ended.out
+    assert "cuont: unknown key" in ended.out
 
 
 def test_a_world_is_shown_with_policy_and_tools(simia: Simia, world: Path) -> None:

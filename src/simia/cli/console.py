@@ -55,7 +55,7 @@ def result_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, number
     """
     cells = [[_printable(cell) for cell in row] for row in rows]
     if is_terminal(sys.stdout):
-        _draw_table(header, cells, numbers)
+        _draw(header, cells, numbers, header=True)
         return
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
     for row in (list(header), *cells):
@@ -66,6 +66,27 @@ def result_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, number
         result("  ".join(aligned).rstrip())
 
 
+def result_facts(facts: Sequence[tuple[str, str]]) -> None:
+    """Names and values on stdout, the values below one another; on a terminal long ones wrap in their column."""
+    width = max(len(name) for name, _ in facts)
+    if is_terminal(sys.stdout):
+        _draw(("", ""), [[name, _printable(value)] for name, value in facts], (), header=False)
+        return
+    for name, value in facts:
+        result(f"{name:<{width}}  {value}")
+
+
+def result_text(text: str) -> None:
+    """Text of several lines on stdout, which wraps between words on a terminal."""
+    lines = "\n".join(_printable(line) for line in text.splitlines())
+    if is_terminal(sys.stdout):
+        from rich.console import Console
+
+        Console(file=sys.stdout, markup=False, highlight=False, emoji=False).print(lines)
+    else:
+        print(lines, flush=True)
+
+
 def examples(*commands: str) -> str:
     """The end of a command's help: each example on a line of its own."""
     return "\n\n".join(
@@ -74,13 +95,13 @@ def examples(*commands: str) -> str:
     )
 
 
-def _draw_table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int]) -> None:
+def _draw(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int], *, header: bool) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False, padding=(0, 2, 0, 0))
-    for place, name in enumerate(header):
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=header, padding=(0, 2, 0, 0))
+    for place, name in enumerate(columns):
         table.add_column(name, justify="right" if place in numbers else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))

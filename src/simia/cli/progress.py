@@ -14,6 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from simia.cli.console import is_terminal, say, saying_through
+from simia.report.charts import share_text
+from simia.report.usage import cost_text
+from simia.types import Dropped, Kept
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from simia.types import Outcome, Value
 
 LINE_EVERY_S = 5.0
+_MOST_SILENT = 5  # spans of LINE_EVERY_S without news; then a line says that the run is alive
+_FINISHED = -1
 _DRAWS_PER_S = 4
 _MOST_REASONS = 3
 
@@ -79,8 +84,6 @@ class Board:
 
     def settled(self, stage: str, key: str, outcome: "Outcome[Value] | Outcome[bytes]") -> None:
         """One more item."""
-        from simia.types import Dropped, Kept
-
         with self._lock:
             counted = self._stages[stage]
             if isinstance(outcome, Kept):
@@ -174,9 +177,6 @@ def stage_line(stage: StageProgress, now_s: float) -> str:
 
 def usage_line(totals: "MeterTotals | None", max_cost: float | None = None) -> str:
     """``234 tokens/s, 12,345 tokens in (80 % cached), 3,444 out, $0.12 of $5.00``; empty before the first answer."""
-    from simia.report.charts import share_text
-    from simia.report.usage import cost_text
-
     if totals is None or not totals.requests:
         return ""
     usage = totals.usage
@@ -205,20 +205,23 @@ def _lines(board: Board, note: Note) -> Iterator[None]:
     over = threading.Event()
     said: dict[str, int] = {}
 
-    def say_news() -> None:
+    def say_news(*, alive: bool = False) -> bool:
+        """Whether there was anything to say; ``alive`` says where an unfinished stage stands, news or not."""
         news = False
         for stage in board.stages():
-            mark = stage.done if stage.finished_s is None else -1
-            if said.get(stage.name) != mark or stage.waiting:
+            mark = stage.done if stage.finished_s is None else _FINISHED
+            if said.get(stage.name) != mark or stage.waiting or (alive and mark != _FINISHED):
                 said[stage.name] = mark
                 say(stage_line(stage, board.now_s()))
                 news = True
         if news and (line := note()):
             say(line)
+        return news
 
     def work() -> None:
+        silent = 0
         while not over.wait(LINE_EVERY_S):
-            say_news()
+            silent = 0 if say_news(alive=silent >= _MOST_SILENT) else silent + 1
 
     thread = threading.Thread(target=work, name="progress", daemon=True)
     thread.start()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simia.cli.console import examples, result, result_json, result_table
+from simia.cli.console import examples, result, result_facts, result_json, result_table
 from simia.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from simia.report import Funnel
-    from simia.store import Run
+    from simia.store import Manifest, Run
     from simia.types import JsonObject
 
 app = typer.Typer(no_args_is_help=True, help="Look at runs: [cyan]ls[/cyan], [cyan]show[/cyan], [cyan]diff[/cyan].")
@@ -129,7 +129,7 @@ def _summary(folder: Path) -> "JsonObject":
                 "asked": run.manifest.config.get("count", 0),
                 "kept": funnel.delivered if funnel.is_finished else 0,
                 "failed": sum(sum(stage.failed.values()) for stage in funnel.stages),
-                "cost": "-" if totals is None else cost_text(totals.cost),
+                "cost": "-" if totals is None else "no price" if totals.cost is None else cost_text(totals.cost),
             }
     except StoreError as error:
         return {"folder": str(folder), "created": "", "model": "", "error": str(error)}
@@ -141,13 +141,15 @@ def _print_run(run: "Run", funnel: "Funnel") -> None:
     from simia.report.usage import read_totals, usage_facts
 
     manifest = run.manifest
-    result(f"{'run':<12} {manifest.run}, made by simia {manifest.version}, begun {manifest.created}")
-    named = manifest.model_reason.startswith(manifest.model)
-    result(f"{'model':<12} {manifest.model_reason if named else f'{manifest.model} ({manifest.model_reason})'}")
-    result(f"{'seeds':<12} {', '.join(manifest.seeds) or '-'}")
-    result(f"{'licences':<12} {', '.join(read_licences(run)) or '-'}")
-    for name, values in usage_facts(read_totals(run)):
-        result(f"{name.lower():<12} {', '.join(values)}")
+    result_facts(
+        [
+            ("run", f"{manifest.run}, made by simia {manifest.version}, begun {manifest.created}"),
+            ("model", _model_words(manifest)),
+            ("seeds", ", ".join(manifest.seeds) or "-"),
+            ("licences", ", ".join(read_licences(run)) or "-"),
+            *((name.lower(), ", ".join(values)) for name, values in usage_facts(read_totals(run))),
+        ]
+    )
     if not funnel.stages:
         result("no stage has an outcome yet")
         return
@@ -163,6 +165,12 @@ def _print_run(run: "Run", funnel: "Funnel") -> None:
     if reasons:
         result()
         result_table(("stage", "why not kept", "items"), reasons, numbers=(2,))
+
+
+def _model_words(manifest: "Manifest") -> str:
+    if manifest.model_reason.startswith(manifest.model):
+        return manifest.model_reason or "-"
+    return f"{manifest.model} ({manifest.model_reason})"
 
 
 def _as_json(run: "Run", funnel: "Funnel") -> "JsonObject":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simia.cli.console import examples, result, result_json, result_table, say
+from simia.cli.console import examples, result, result_facts, result_json, result_table, say
 from simia.cli.errors import ExitCode
 from simia.errors import ConfigError, RecordError
 
@@ -99,14 +99,20 @@ def inspect(
         result_json(survey.as_json(bad.reasons))
         return
     lengths = survey.messages
-    result(f"seeds      {survey.seeds:,}, {survey.with_state:,} with an initial state")
-    result(f"worlds     {_counted(survey.worlds)}")
-    result(f"licences   {_counted(survey.licences)}")
-    result(f"messages   median {quantile(lengths, 0.5)}, from {min(lengths, default=0)} to {max(lengths, default=0)}")
-    result(
-        f"tools      {len(survey.declared):,} declared, {len(survey.tools):,} called, {survey.tools.total():,} calls"
+    calls = survey.tools.total()
+    result_facts(
+        [
+            ("seeds", f"{survey.seeds:,}, {survey.with_state:,} with an initial state"),
+            ("worlds", _counted(survey.worlds)),
+            ("licences", _counted(survey.licences)),
+            (
+                "messages",
+                f"median {quantile(lengths, 0.5)}, from {min(lengths, default=0)} to {max(lengths, default=0)}",
+            ),
+            ("tools", f"{len(survey.declared):,} declared, {len(survey.tools):,} called, {calls:,} calls"),
+            ("bad", f"{bad.reasons.total():,} records"),
+        ]
     )
-    result(f"bad        {bad.reasons.total():,} records")
     if survey.tools:
         result()
         rows = [(name, f"{count:,}") for name, count in survey.tools.most_common(_MOST_TOOLS_SAID)]

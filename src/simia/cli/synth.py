@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simia.cli.console import examples, result, say
+from simia.cli.console import examples, result, result_facts, say
 from simia.cli.errors import ExitCode, exit_code_of, tell
 from simia.errors import ConfigError, ManifestMismatch, RunLocked, SimiaError
 
@@ -234,11 +234,15 @@ def _print_estimate(recipe: "Recipe", cast: "Cast") -> None:
     for reason in cast.reasons:
         say(f"model: {reason}")
     guess = estimate(recipe, cast)
-    result(f"{'conversations':<16} {guess.conversations:,} from {guess.seeds:,} seeds")
-    result(f"{'requests':<16} {guess.requests:,}")
-    result(f"{'tokens in':<16} about {guess.prompt_tokens:,}, the longest prompt {guess.longest_prompt_tokens:,}")
-    result(f"{'tokens out':<16} about {guess.completion_tokens:,}")
-    result(f"{'cost':<16} {cost_text(guess.cost)}")
+    result_facts(
+        [
+            ("conversations", f"{guess.conversations:,} from {guess.seeds:,} seeds"),
+            ("requests", f"{guess.requests:,}"),
+            ("tokens in", f"about {guess.prompt_tokens:,}, the longest prompt {guess.longest_prompt_tokens:,}"),
+            ("tokens out", f"about {guess.completion_tokens:,}"),
+            ("cost", cost_text(guess.cost)),
+        ]
+    )
     say(
         f"estimated from {guess.sampled:,} rendered prompts, one try each, nothing cached; nothing was asked or written"
     )

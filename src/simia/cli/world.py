@@ -1,11 +1,13 @@
 """``simia world``: a domain of one's own as a folder."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simia.cli.console import examples, result, result_json, result_table
+from simia.cli.console import examples, result, result_facts, result_json, result_table, result_text, say
+from simia.cli.errors import ExitCode
 from simia.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -14,6 +16,56 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True, help="Make a world of your own: [cyan]new[/cyan], [cyan]check[/cyan], [cyan]show[/cyan]."
 )
+
+
+@app.command(epilog=examples("simia world new worlds/mine", "simia world new worlds/mine --name my-shop"))
+def new(
+    folder: Annotated[Path, typer.Argument(help="The folder to make.", show_default=False)],
+    name: Annotated[
+        str | None, typer.Option(help="The world's name; without it the folder's.", show_default=False)
+    ] = None,
+) -> None:
+    """Make a world folder with a small working example in it, to write over."""
+    from simia.seeds.world_folder import scaffold
+
+    name = name or folder.resolve().name
+    for path in scaffold(folder, name):
+        result(str(path))
+    place = shlex.quote(str(folder))
+    say("write over these files: first tools.json and policy.md, then seeds.jsonl")
+    say(f"then: simia world check {place} && simia synth {place} --run runs/{name}")
+
+
+@app.command(epilog=examples("simia world check worlds/mine"))
+def check(
+    folder: Annotated[Path, typer.Argument(help="A world folder.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say everything that is wrong with a world folder. Exit code 1 if anything would keep it from being used."""
+    from simia.errors import SimiaError
+    from simia.seeds.world_folder import check_world
+    from simia.synthesis.recipe import read_recipe
+
+    found = [
+        {"severity": finding.severity, "where": finding.where, "problem": finding.problem, "remedy": finding.remedy}
+        for finding in check_world(folder)
+    ]
+    if (folder / "recipe.toml").is_file() and not any(finding["where"] == "recipe.toml" for finding in found):
+        try:
+            read_recipe(str(folder), [])
+        except SimiaError as error:
+            found.append(
+                {"severity": "error", "where": "recipe.toml", "problem": str(error), "remedy": "correct the key"}
+            )
+    errors = sum(finding["severity"] == "error" for finding in found)
+    if as_json:
+        result_json(found)
+    else:
+        for finding in found:
+            result(f"{finding['severity']:<7}  {finding['where']}: {finding['problem']}; {finding['remedy']}")
+        result(f"{folder}: {_counted(errors, 'error')}, {_counted(len(found) - errors, 'warning')}")
+    if errors:
+        raise typer.Exit(ExitCode.SOME_FAILED)
 
 
 @app.command(epilog=examples("simia world show bundled:shop", "simia world show worlds/mine"))
@@ -26,12 +78,15 @@ def show(
     if as_json:
         result_json(world.model_dump(mode="json"))
         return
-    result(f"world      {world.name} ({world.licence})")
-    result(f"state      {'tracked' if world.state_schema is not None else 'not tracked'}")
-    result(f"laws       {', '.join(law.name for law in world.invariants) or '-'}")
+    result_facts(
+        [
+            ("world", f"{world.name} ({world.licence})"),
+            ("state", "tracked" if world.state_schema is not None else "not tracked"),
+            ("laws", ", ".join(law.name for law in world.invariants) or "-"),
+        ]
+    )
     result()
-    for line in world.policy.splitlines():
-        result(line)
+    result_text(world.policy)
     result()
     rows = [(tool.name, _arguments(tool.parameters), tool.description) for tool in world.tools]
     result_table(("tool", "arguments", "what it does"), rows)
@@ -51,6 +106,10 @@ def _world_of(source: str) -> "WorldSpec":
     if not is_world_folder(folder):
         raise ConfigError(f"{folder} is no world folder (no world.toml): make one with simia world new {source}")
     return read_world(folder)
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _arguments(schema: "JsonObject") -> str:

@@ -183,8 +183,9 @@ function show() {
   page = Math.min(Math.max(page, 0), pages - 1);
   const part = found.slice(page * PAGE, (page + 1) * PAGE);
   byId("list").replaceChildren(...part.map(itemNode));
-  const scope = found.length === items.length ? "" : ` of ${items.length.toLocaleString("en")}`;
-  byId("count").textContent = found.length ? `${found.length.toLocaleString("en")}${scope} shown` : "Nothing matches.";
+  const all = plural(items.length, "item");
+  const some = found.length === items.length ? all : `${found.length.toLocaleString("en")} of ${all}`;
+  byId("count").textContent = found.length ? some : "Nothing matches.";
   byId("pager").hidden = pages === 1;
   byId("page").textContent = `page ${page + 1} of ${pages}`;
   byId("back").disabled = page === 0;
