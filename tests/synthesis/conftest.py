@@ -63,9 +63,9 @@ def world() -> WorldSpec:
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def seed(world: WorldSpec) -> Seed:
-    """A seed of that world."""
+    """A seed of that world, made anew for each test, so that ``dict(seed)`` holds no cached property."""
     reference: tuple[Message, ...] = (
         UserMessage(content="Where is order #W77?"),
         AssistantMessage(tool_calls=(ToolCall(id="call_1", name="get_order", arguments={"order_id": "#W77"}),)),
