@@ -28,12 +28,12 @@ def test_a_missing_template_names_those_that_exist() -> None:
 
 def test_a_missing_value_is_an_error_and_not_an_empty_word() -> None:
     with pytest.raises(FormatError, match=r"'turns_user' lacks a value: .*task"):
-        prompts.load("turns_user").render(plan={"persona": "p", "outcome": "success"}, exchanges=1)
+        prompts.load("turns_user").render(plan={"persona": "p", "formulation": "f", "outcome": "success"}, exchanges=1)
 
 
 def test_a_value_is_never_read_as_a_template() -> None:
     text = prompts.load("turns_user").render(
-        plan={"persona": "{{ 1 + 1 }} <b>&", "outcome": "success"}, task="{% raw %}", exchanges=1
+        plan={"persona": "{{ 1 + 1 }} <b>&", "formulation": "f", "outcome": "success"}, task="{% raw %}", exchanges=1
     )
     assert "{{ 1 + 1 }} <b>&" in text
     assert "{% raw %}" in text

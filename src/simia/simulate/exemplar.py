@@ -20,7 +20,10 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class Exemplar:
-    """A seed as a prompt shows it. ``ids`` are pairs of a key and an id that stood under it, each key at most twice."""
+    """A seed as a prompt shows it.
+
+    ``ids`` are pairs of a key and an id that stood under it, each key at most twice and each id once.
+    """
 
     text: str
     messages: int
@@ -58,6 +61,7 @@ class Exemplar:
 
 def _ids(value: JsonObject) -> tuple[tuple[str, str], ...]:
     found: dict[str, list[str]] = {}
+    seen: set[str] = set()
 
     def walk(key: str, node: Any) -> None:
         if isinstance(node, dict):
@@ -68,8 +72,9 @@ def _ids(value: JsonObject) -> tuple[tuple[str, str], ...]:
                 walk(key, entry)
         elif isinstance(node, str) and _ID.match(node) and not _DATE_OR_NUMBER.match(node):
             known = found.setdefault(key.removesuffix("s"), [])
-            if node not in known and len(known) < _PER_NAME:
+            if node not in seen and len(known) < _PER_NAME:
                 known.append(node)
+            seen.add(node)
 
     for exchange in value["exchanges"]:
         for step in exchange["steps"]:

@@ -10,7 +10,7 @@ from simia.types import JsonObject, ToolSpec, WorldSpec
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-_KEPT_PARTS = 256
+_KEPT_PARTS = 1024
 
 
 def tool_lines(world: WorldSpec, *, show_returns: bool) -> tuple[str, ...]:
@@ -19,7 +19,7 @@ def tool_lines(world: WorldSpec, *, show_returns: bool) -> tuple[str, ...]:
 
 
 def remembered(kept: dict[K, V], key: K, make: Callable[[], V]) -> V:
-    """The value of ``key``, made at most once while it is among the last few hundred: memory stays flat."""
+    """The value of ``key``, made at most once while it is among the last thousand: memory stays flat."""
     found = kept.get(key)
     if found is None:
         if len(kept) >= _KEPT_PARTS:
