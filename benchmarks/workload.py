@@ -12,49 +12,11 @@ import orjson
 from simia.formats import exchanges, openai
 from simia.types import AssistantMessage, Message, ToolCall, ToolMessage, ToolSpec, UserMessage, WorldSpec
 
-_WORDS = [
-    "order",
-    "refund",
-    "address",
-    "parcel",
-    "invoice",
-    "account",
-    "station",
-    "harbour",
-    "window",
-    "paper",
-    "letter",
-    "garden",
-    "bridge",
-    "silver",
-    "morning",
-    "winter",
-    "coffee",
-    "blanket",
-    "carrier",
-    "receipt",
-    "customer",
-    "delivery",
-    "warranty",
-    "exchange",
-    "battery",
-    "keyboard",
-    "lantern",
-    "bicycle",
-    "ticket",
-    "voucher",
-    "balance",
-    "payment",
-    "transfer",
-    "deposit",
-    "schedule",
-    "meeting",
-    "calendar",
-    "report",
-    "folder",
-    "archive",
-    "printer",
-]
+_WORDS = """
+    order refund address parcel invoice account station harbour window paper letter garden bridge silver morning
+    winter coffee blanket carrier receipt customer delivery warranty exchange battery keyboard lantern bicycle
+    ticket voucher balance payment transfer deposit schedule meeting calendar report folder archive printer
+""".split()
 _TOOLS = 14
 _EXCHANGES = 3
 _CALLS_PER_EXCHANGE = (2, 2, 0)  # 3 users, 4 calls with 4 observations, 3 replies: 14 messages
