@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from simia.cli.board import Board
 from simia.cli.console import saying_through
-from simia.cli.progress import Board, ModelSide, clock_text, reasons_text, shown, stage_line, usage_line
+from simia.cli.progress import ModelSide, clock_text, reasons_text, shown, stage_line, usage_line
 from simia.models.adaptive import AdaptiveLimit
 from simia.models.meter import Meter
 from simia.store import Counts

@@ -1,30 +1,21 @@
-"""What a run shows while it works: a live board on a terminal, a plain line now and then in a log.
-
-Both watch through the pipeline's ``Observer``: its methods only count, under a lock, because they are called once per
-item on the stage's thread; drawing happens on a thread of its own.
-"""
+"""What a run shows while it works: a live drawing on a terminal, a plain line now and then in a log."""
 
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from simia.cli.board import Board, StageProgress
 from simia.cli.console import is_terminal, say, saying_through
+from simia.models.adaptive import AdaptiveLimit
+from simia.models.meter import Meter, MeterTotals
 from simia.report.charts import share_text
 from simia.report.usage import cost_text
-from simia.types import Dropped, Kept
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from simia.models.adaptive import AdaptiveLimit
-    from simia.models.meter import Meter, MeterTotals
-    from simia.store import Counts
-    from simia.types import Outcome, Value
 
 LINE_EVERY_S = 5.0
 _MOST_SILENT = 5  # spans of LINE_EVERY_S without news; then a line says that the run is alive
@@ -35,89 +26,6 @@ _MOST_REASONS = 3
 Note = Callable[[], str]
 
 
-@dataclass(slots=True)
-class StageProgress:
-    """One stage's numbers. ``before`` is what earlier runs had done, which says nothing about today's speed."""
-
-    name: str
-    total: int | None
-    started_s: float
-    before: int = 0
-    kept: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)
-    failed: Counter[str] = field(default_factory=Counter)
-    waiting: str = ""
-    finished_s: float | None = None
-
-    @property
-    def done(self) -> int:
-        """Items with an outcome."""
-        return self.kept + self.dropped.total() + self.failed.total()
-
-    def left_s(self, now_s: float) -> float | None:
-        """Seconds until the stage is through at the average speed since it began; None where nothing tells."""
-        settled = self.done - self.before
-        if self.total is None or settled <= 0 or self.finished_s is not None:
-            return None
-        return (self.total - self.done) * (now_s - self.started_s) / settled
-
-
-class Board:
-    """An observer that counts."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._stages: dict[str, StageProgress] = {}
-
-    def started(self, stage: str, total: int | None, done: "Counts") -> None:
-        """A stage begins. Items that failed earlier run again, so they are not done."""
-        with self._lock:
-            self._stages[stage] = StageProgress(
-                stage,
-                total,
-                self._clock(),
-                before=done.seen - done.failed,
-                kept=done.kept,
-                dropped=Counter(done.dropped),
-            )
-
-    def settled(self, stage: str, key: str, outcome: "Outcome[Value] | Outcome[bytes]") -> None:
-        """One more item."""
-        with self._lock:
-            counted = self._stages[stage]
-            if isinstance(outcome, Kept):
-                counted.kept += 1
-            elif isinstance(outcome, Dropped):
-                counted.dropped[outcome.rule] += 1
-            else:
-                counted.failed[outcome.error] += 1
-
-    def waiting(self, stage: str, in_flight: int, reason: str) -> None:
-        """The stage takes nothing new."""
-        with self._lock:
-            self._stages[stage].waiting = f"{in_flight} in flight, {reason}"
-
-    def finished(self, stage: str, counts: "Counts") -> None:
-        """The stage is over; its counts are the truth."""
-        with self._lock:
-            counted = self._stages[stage]
-            counted.kept, counted.dropped = counts.kept, Counter(counts.dropped)
-            counted.waiting, counted.finished_s = "", self._clock()
-
-    def stages(self) -> tuple[StageProgress, ...]:
-        """A copy of the numbers, in the order in which the stages began."""
-        with self._lock:
-            return tuple(
-                replace(stage, dropped=stage.dropped.copy(), failed=stage.failed.copy())
-                for stage in self._stages.values()
-            )
-
-    def now_s(self) -> float:
-        """The board's clock."""
-        return self._clock()
-
-
 class ModelSide:
     """The model's side of a run, as one line; empty until :meth:`watch` was told what to look at."""
 
@@ -125,7 +33,7 @@ class ModelSide:
         self._max_cost = max_cost
         self._watched: tuple[Meter, AdaptiveLimit] | None = None
 
-    def watch(self, meter: "Meter", limit: "AdaptiveLimit") -> None:
+    def watch(self, meter: Meter, limit: AdaptiveLimit) -> None:
         """Look at these from now on."""
         self._watched = (meter, limit)
 
@@ -175,7 +83,7 @@ def stage_line(stage: StageProgress, now_s: float) -> str:
     return ", ".join(parts)
 
 
-def usage_line(totals: "MeterTotals | None", max_cost: float | None = None) -> str:
+def usage_line(totals: MeterTotals | None, max_cost: float | None = None) -> str:
     """``234 tokens/s, 12,345 tokens in (80 % cached), 3,444 out, $0.12 of $5.00``; empty before the first answer."""
     if totals is None or not totals.requests:
         return ""

@@ -147,7 +147,8 @@ def _take(
     again: str,
 ) -> None:
     """Take the stages, show them, say what came of it, and leave with the exit code that fits."""
-    from simia.cli.progress import Board, ModelSide, shown
+    from simia.cli.board import Board
+    from simia.cli.progress import ModelSide, shown
     from simia.cli.stopping import Aborted, run_until_stopped
     from simia.synthesis.run import synthesise
 
