@@ -1,6 +1,7 @@
 """What a run shows while it works."""
 
 import io
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -124,6 +125,13 @@ def test_in_a_log_there_are_plain_lines_without_control_characters(capfd: pytest
     assert lines[1] == "12 tokens/s"
     assert len(lines) == 2
     assert all(line.isprintable() for line in lines)
+
+
+def test_in_a_log_a_stage_without_news_says_now_and_then_that_it_is_alive(capfd: pytest.CaptureFixture[str]) -> None:
+    with shown(board_after(Clock(), 1), lambda: "", quiet=False, line_every_s=0.005):
+        time.sleep(0.2)
+
+    assert 1 < len(capfd.readouterr().err.splitlines()) < 15
 
 
 def test_quiet_shows_nothing(capfd: pytest.CaptureFixture[str]) -> None:

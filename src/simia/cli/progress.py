@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 LINE_EVERY_S = 5.0
-_MOST_SILENT = 5  # spans of LINE_EVERY_S without news; then a line says that the run is alive
+_MOST_SILENT = 5  # spans between lines without news; then a line says that the run is alive
 _FINISHED = -1
 _DRAWS_PER_S = 4
 _MOST_REASONS = 3
@@ -51,7 +51,7 @@ class ModelSide:
 
 
 @contextmanager
-def shown(board: Board, note: Note, *, quiet: bool) -> Iterator[None]:
+def shown(board: Board, note: Note, *, quiet: bool, line_every_s: float = LINE_EVERY_S) -> Iterator[None]:
     """Show ``board`` on stderr while the block runs: live on a terminal, as lines elsewhere, not at all if ``quiet``.
 
     ``note`` gives the line below the stages.
@@ -62,7 +62,7 @@ def shown(board: Board, note: Note, *, quiet: bool) -> Iterator[None]:
         with _live(board, note):
             yield
     else:
-        with _lines(board, note):
+        with _lines(board, note, line_every_s):
             yield
 
 
@@ -109,7 +109,7 @@ def clock_text(seconds: float) -> str:
 
 
 @contextmanager
-def _lines(board: Board, note: Note) -> Iterator[None]:
+def _lines(board: Board, note: Note, every_s: float) -> Iterator[None]:
     over = threading.Event()
     said: dict[str, int] = {}
 
@@ -128,7 +128,7 @@ def _lines(board: Board, note: Note) -> Iterator[None]:
 
     def work() -> None:
         silent = 0
-        while not over.wait(LINE_EVERY_S):
+        while not over.wait(every_s):
             silent = 0 if say_news(alive=silent >= _MOST_SILENT) else silent + 1
 
     thread = threading.Thread(target=work, name="progress", daemon=True)
