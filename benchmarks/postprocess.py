@@ -4,7 +4,7 @@
 
 Records of about 6.6 KB and 14 messages, as the store holds them. Three mixes: all clean, 5 % whose calls are malformed
 in the five repairable ways, and all malformed. Prints conversations per CPU second, the share that is kept, and the
-peak of resident memory at a tenth of the records and at all of them.
+peak of resident memory at a tenth of the records and at all of them; then what dedup and each export cost beside.
 """
 
 import argparse
@@ -13,11 +13,15 @@ import itertools
 import pstats
 import random
 import resource
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import orjson
 
+from simia.synthesis.dedup import Dedup, DedupSettings
+from simia.synthesis.export import FORMATS, ExportSettings, write
 from simia.synthesis.postprocess import Postprocess, PostprocessSettings
 from simia.types import (
     AssistantMessage,
@@ -56,9 +60,13 @@ def world() -> WorldSpec:
     return WorldSpec(name="bench", policy="Be careful. " * 500, tools=tools, licence="Apache-2.0")
 
 
-def record(rng: random.Random, world_id: str, malformed: bool) -> bytes:
+def record(rng: random.Random, world_id: str, malformed: bool, vocabulary: list[str] | None = None) -> bytes:
     """One stored trajectory of 14 messages and about 6.6 KB."""
-    messages: list[Message] = [UserMessage(content=_text(rng, 30))]
+
+    def text(words: int) -> str:
+        return " ".join(rng.choices(vocabulary or _WORDS, k=words))
+
+    messages: list[Message] = [UserMessage(content=text(30))]
     count = 0
     while len(messages) < 14:
         count += 1
@@ -67,24 +75,22 @@ def record(rng: random.Random, world_id: str, malformed: bool) -> bytes:
             "order_id": f"#W{rng.randrange(10**7, 10**8)}",
             "item_ids": [str(rng.randrange(10**9, 10**10)) for _ in range(2)],
             "payment_method_id": f"credit_card_{rng.randrange(10**6, 10**7)}",
-            "address": {"street": _text(rng, 3), "zip": "19122", "floor": rng.randrange(9)},
+            "address": {"street": text(3), "zip": "19122", "floor": rng.randrange(9)},
         }
         call_id = f"call_{count}"
         if malformed:
-            text = _mangled(orjson.dumps(arguments).decode(), count)
-            broken = MalformedToolCall(id=call_id, name=name, text=text, reason="no JSON")
+            mangled = _mangled(orjson.dumps(arguments).decode(), count)
+            broken = MalformedToolCall(id=call_id, name=name, text=mangled, reason="no JSON")
             messages.append(AssistantMessage(malformed_calls=(broken,)))
         else:
             messages.append(AssistantMessage(tool_calls=(ToolCall(id=call_id, name=name, arguments=arguments),)))
-        result = orjson.dumps(
-            {"status": "pending", "items": [{"name": _text(rng, 4), "price": 27.5} for _ in range(17)]}
-        )
+        result = orjson.dumps({"status": "pending", "items": [{"name": text(4), "price": 27.5} for _ in range(17)]})
         messages.append(ToolMessage(call_id=call_id, name=name, content=result.decode()))
-        messages.append(AssistantMessage(content=_text(rng, 45)))
-        messages.append(UserMessage(content=_text(rng, 25)))
-    messages[13] = AssistantMessage(content=_text(rng, 45))
+        messages.append(AssistantMessage(content=text(45)))
+        messages.append(UserMessage(content=text(25)))
+    messages[13] = AssistantMessage(content=text(45))
     provenance = Provenance(run="b", seed="s", attempt=0, model="m", prompts={"p": "0" * 64}, licence="Apache-2.0")
-    trajectory = Trajectory(world=world_id, task=_text(rng, 40), messages=tuple(messages[:14]), provenance=provenance)
+    trajectory = Trajectory(world=world_id, task=text(40), messages=tuple(messages[:14]), provenance=provenance)
     return trajectory.model_dump_json().encode()
 
 
@@ -122,8 +128,37 @@ def measure(name: str, share: float, records: int) -> None:
     )
 
 
-def _text(rng: random.Random, words: int) -> str:
-    return " ".join(rng.choices(_PROSE.split(), k=words))
+def measure_dedup(records: int) -> None:
+    """Prints the cost of telling copies, on conversations that all differ."""
+    dedup = Dedup(DedupSettings())
+    rng = random.Random(11)
+    spent = 0.0
+    kept = 0
+    before = 0
+    for position in range(records):
+        trajectory = Trajectory.model_validate_json(record(rng, "w", malformed=False, vocabulary=_MANY_WORDS))
+        started = time.process_time()
+        kept += dedup.check(trajectory) is None
+        spent += time.process_time() - started
+        if position == records // 10:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / (records * 0.9)
+    print(f"dedup: {spent / records * 1e6:.0f} us each, kept {kept / records:.1%}; {grown:,.0f} bytes of memory each")
+
+
+def measure_export(records: int) -> None:
+    """Prints the cost of each target, from a decoded trajectory to bytes in a file."""
+    spec = world()
+    rng = random.Random(13)
+    pool = [Trajectory.model_validate_json(record(rng, spec.content_id, malformed=False)) for _ in range(200)]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in FORMATS:
+            trajectories = enumerate(itertools.islice(itertools.cycle(pool), records))
+            started = time.process_time()
+            files = write((name,), trajectories, lambda _: spec, Path(folder), ExportSettings())
+            spent = time.process_time() - started
+            size = sum(file.size_bytes for file in files)
+            print(f"export {name}: {spent / records * 1e6:.0f} us each, {size / records:,.0f} bytes each")
 
 
 def _mangled(text: str, kind: int) -> str:
@@ -141,6 +176,8 @@ _PROSE = """
 the order was placed on monday and cannot be changed now but you may return it within thirty days for a full refund to
 your original payment method please tell me which item you would like to exchange keyboard lamp table airline seat
 """
+_WORDS = _PROSE.split()
+_MANY_WORDS = [f"{word}{number}" for word in _WORDS for number in range(100)]
 
 
 def main() -> None:
@@ -155,6 +192,8 @@ def main() -> None:
     measure("100 % clean", 0.0, chosen.records)
     measure("5 % malformed", 0.05, chosen.records)
     measure("100 % malformed", 1.0, max(chosen.records // 20, 100))
+    measure_dedup(chosen.records // 2)
+    measure_export(chosen.records // 10)
     if chosen.profile:
         profile.disable()
         pstats.Stats(profile).sort_stats("tottime").print_stats(25)
