@@ -110,8 +110,8 @@ def test_the_source_of_a_tool_is_not_shown(stage: TrajectorySimulator, make_item
     assert "def get_book" not in "".join(contents(stage, make_item()))
 
 
-def test_result_schemas_can_be_left_out(make_item: MakeItem, world: WorldSpec) -> None:
-    stage = TrajectorySimulator(ScriptedModel([]), SimulateSettings(show_returns=False), "run-1")
+def test_result_schemas_over_the_budget_are_left_out(make_item: MakeItem, world: WorldSpec) -> None:
+    stage = TrajectorySimulator(ScriptedModel([]), SimulateSettings(returns_chars=100), "run-1")
     assert orjson.dumps(world.tools[0].returns).decode() not in contents(stage, make_item())[0]
 
 

@@ -1,19 +1,24 @@
 """The exemplar in a prompt, and new ids in its style: a model left alone copies the old ones or writes ABC123."""
 
 import re
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from simia.formats import exchanges
+from simia.simulate.state_view import words_of
 from simia.types import AssistantMessage, JsonObject, Plan, Seed, UserMessage
+
+P = TypeVar("P", bound=Hashable)
 
 _ID = re.compile(r"(?=.*\d)[#\w-]{3,24}\Z", re.ASCII)
 _DATE_OR_NUMBER = re.compile(r"\d{4}-\d\d(-\d\d)?\Z|[\d-]{1,7}\Z")
 _MOST_IDS = 8
 _PER_NAME = 2
+_MOST_ENTRIES = 3
 _DIGITS = "0123456789"
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
@@ -32,8 +37,11 @@ class Exemplar:
     ids: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, seed: Seed, *, thoughts: bool) -> "Exemplar":
+    def of(cls, seed: Seed, *, thoughts: bool, budget_chars: int) -> "Exemplar":
         """The exemplar that ``seed`` gives, with the agent's thoughts or without.
+
+        In one that is longer than ``budget_chars`` every collection in a result keeps only a few entries, those first
+        that the conversation speaks of.
 
         Raises:
             FormatError: the reference cannot be spelled as exchanges.
@@ -41,8 +49,12 @@ class Exemplar:
         value = exchanges.render(seed.task, seed.reference)
         if not thoughts:
             value = _without_thoughts(value)
+        value = _with_results(value, _decoded)
+        text = orjson.dumps(value).decode()
+        if len(text) > budget_chars:
+            text = orjson.dumps(_thinned(value)).decode()
         return cls(
-            text=orjson.dumps(value).decode(),
+            text=text,
             messages=len(seed.reference),
             exchanges=sum(isinstance(message, UserMessage) for message in seed.reference),
             calls=sum(len(message.tool_calls) for message in seed.reference if isinstance(message, AssistantMessage)),
@@ -71,16 +83,14 @@ def _ids(value: JsonObject) -> tuple[tuple[str, str], ...]:
             for entry in node:
                 walk(key, entry)
         elif isinstance(node, str) and _ID.match(node) and not _DATE_OR_NUMBER.match(node):
-            known = found.setdefault(key.removesuffix("s"), [])
+            known = found.setdefault(key.removesuffix("s") or "id", [])
             if node not in seen and len(known) < _PER_NAME:
                 known.append(node)
             seen.add(node)
 
-    for exchange in value["exchanges"]:
-        for step in exchange["steps"]:
-            for call in step["calls"]:
-                walk("", call["arguments"])
-                walk("", call["result"])
+    for call in _calls(value):
+        walk("", call["arguments"])
+        walk("", call["result"])
     return tuple((key, one) for key, several in found.items() for one in several)[:_MOST_IDS]
 
 
@@ -91,6 +101,69 @@ def _like(value: str, rng: Random) -> str:
     letters = iter(rng.choices(_LETTERS, k=len(value)))
     drawn = (next(digits) if char.isdigit() else next(letters) if mixed and char.isupper() else char for char in value)
     return "".join(drawn)
+
+
+def _calls(value: JsonObject) -> Iterator[JsonObject]:
+    for exchange in value["exchanges"]:
+        for step in exchange["steps"]:
+            yield from step["calls"]
+
+
+def _thinned(value: JsonObject) -> JsonObject:
+    """The exemplar with fewer entries in its results; what any argument or sentence names is kept if it can be."""
+    spoken = [text for one in value["exchanges"] for text in (one.get("user", ""), one.get("reply", ""))]
+    named = " ".join([*spoken, *(orjson.dumps(call["arguments"]).decode() for call in _calls(value))])
+
+    def thin(node: Any) -> Any:
+        if isinstance(node, dict):
+            # Records under keys of their own are entries of a table; fields of one record all stay.
+            table = len(node) > _MOST_ENTRIES and all(isinstance(entry, dict) for entry in node.values())
+            kept = _most_named(list(node), lambda key: key in named) if table else list(node)
+            return {key: thin(node[key]) for key in kept}
+        if isinstance(node, list):
+            kept = _most_named(list(range(len(node))), lambda place: _is_named(node[place], named))
+            return [thin(node[place]) for place in kept]
+        return node
+
+    return _with_results(value, thin)
+
+
+def _with_results(value: JsonObject, change: Callable[[Any], Any]) -> JsonObject:
+    return {
+        **value,
+        "exchanges": [
+            {
+                **exchange,
+                "steps": [
+                    {**step, "calls": [{**call, "result": change(call["result"])} for call in step["calls"]]}
+                    for step in exchange["steps"]
+                ],
+            }
+            for exchange in value["exchanges"]
+        ],
+    }
+
+
+def _decoded(result: Any) -> Any:
+    """A result that is JSON text as the JSON that it is: a model shall write results so, and spends less on them."""
+    if isinstance(result, str) and result[:1] in ("{", "["):
+        try:
+            return orjson.loads(result)
+        except orjson.JSONDecodeError:
+            return result
+    return result
+
+
+def _most_named(places: list[P], is_named: Callable[[P], bool]) -> list[P]:
+    """The named places, filled up with the first others to a few, in their old order."""
+    named = [place for place in places if is_named(place)]
+    others = [place for place in places if place not in named]
+    kept = {*named, *others[: max(0, _MOST_ENTRIES - len(named))]}
+    return [place for place in places if place in kept]
+
+
+def _is_named(entry: Any, named: str) -> bool:
+    return any(len(word) > 3 and word in named for word in words_of(entry) if any(char.isdigit() for char in word))
 
 
 def _without_thoughts(value: JsonObject) -> JsonObject:

@@ -13,6 +13,11 @@ V = TypeVar("V")
 _KEPT_PARTS = 1024
 
 
+def returns_fit(world: WorldSpec, budget_chars: int) -> bool:
+    """Whether the tools' result schemas together are short enough to be shown."""
+    return sum(len(orjson.dumps(tool.returns)) for tool in world.tools if tool.returns is not None) <= budget_chars
+
+
 def tool_lines(world: WorldSpec, *, show_returns: bool) -> tuple[str, ...]:
     """The world's tools, each as one line of compact JSON; never their source."""
     return tuple(_tool_line(tool, show_returns) for tool in world.tools)

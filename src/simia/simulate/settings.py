@@ -15,9 +15,10 @@ class SimulateSettings(Settings):
     ``attempts`` is how often a whole conversation is asked for before an item is given up (mode "trajectory");
     ``max_repairs`` how often one inadmissible answer of a role is sent back with its reason (mode "turns").
     ``structured`` sends a JSON Schema with each request; switch it off for servers that mistreat large schemas.
-    ``show_returns`` puts the tools' result schemas into the prompt; switch it off where the context is short.
-    ``state_chars`` and ``history_chars`` bound what a tool simulator is shown of the state and of the past, in
-    characters.
+
+    Lengths in characters keep a prompt within a small model's context: the tools' result schemas are shown if all of
+    them together have at most ``returns_chars`` (0: never), the results in a longer exemplar than ``exemplar_chars``
+    are thinned out, and a tool simulator sees ``state_chars`` of the state and ``history_chars`` of the past.
     """
 
     mode: Literal["trajectory", "turns"] = "trajectory"
@@ -31,7 +32,8 @@ class SimulateSettings(Settings):
     attempts: int = Field(default=2, ge=1)
     thoughts: bool = False
     structured: bool = True
-    show_returns: bool = True
+    returns_chars: int = Field(default=8000, ge=0)
+    exemplar_chars: int = Field(default=8000, ge=200)
     state_chars: int = Field(default=8000, ge=200)
     history_chars: int = Field(default=8000, ge=200)
     seed: int = 0

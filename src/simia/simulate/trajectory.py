@@ -12,7 +12,7 @@ from simia.formats.json_text import read_json
 from simia.pipeline import Item
 from simia.prompts import fence, hashes, load, new_tag
 from simia.simulate.exemplar import Exemplar
-from simia.simulate.parts import remembered, tool_lines
+from simia.simulate.parts import remembered, returns_fit, tool_lines
 from simia.simulate.planned import Draws, PlannedSeed
 from simia.simulate.settings import SimulateSettings
 from simia.types import (
@@ -141,12 +141,12 @@ class TrajectorySimulator:
         return Kept(trajectory)
 
     def _system(self, world: WorldSpec) -> SystemMessage:
-        settings = self._settings
+        show_returns = returns_fit(world, self._settings.returns_chars)
         content = load("trajectory_world").render(
             policy=world.policy.strip(),
-            tools=tool_lines(world, show_returns=settings.show_returns),
-            thoughts=settings.thoughts,
-            show_returns=settings.show_returns,
+            tools=tool_lines(world, show_returns=show_returns),
+            thoughts=self._settings.thoughts,
+            show_returns=show_returns,
         )
         return SystemMessage(content=content)
 
@@ -158,7 +158,7 @@ class TrajectorySimulator:
         return {**schema, "properties": {**schema["properties"], "exchanges": several}}
 
     def _exemplar(self, seed: Seed) -> tuple[Exemplar, str]:
-        exemplar = Exemplar.of(seed, thoughts=self._settings.thoughts)
+        exemplar = Exemplar.of(seed, thoughts=self._settings.thoughts, budget_chars=self._settings.exemplar_chars)
         # The tag may be the same for all items of a seed: the exemplar was written before the run and cannot know it.
         tag = new_tag(rng_for(self._settings.seed, seed.content_id))
         return exemplar, fence(exemplar.text, tag, "example")
