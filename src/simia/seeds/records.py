@@ -19,6 +19,8 @@ _PIECE = 1 << 18
 # A whole string is one token, so that the scan jumps over text, which is most of a file of conversations. A lone quote
 # is a string that does not end in what was read so far.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}\[\],]', re.DOTALL)
+# A byte order mark, as some editors write it before UTF-8.
+_MARK = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\n"
 
 
@@ -34,6 +36,8 @@ def records(path: Path, on_bad: OnBad) -> Iterator[tuple[int, Any]]:
             if not start:
                 raise SeedError(f"{path} is empty: a seed file needs at least one record")
             file.seek(0)
+            if file.read(len(_MARK)) != _MARK:
+                file.seek(0)
             spelled = _values(file) if start[:1] == b"[" or _is_spread(start) else enumerate(file, start=1)
             for line, text in spelled:
                 yield from _loaded(path, line, text, on_bad)
@@ -85,7 +89,7 @@ def _loaded(path: Path, line: int, text: bytes, on_bad: OnBad) -> Iterator[tuple
 def _first_bytes(file: BinaryIO) -> bytes:
     """What stands at the start of the file, after white space and a byte order mark."""
     while piece := file.read(_PIECE):
-        text = piece.removeprefix(b"\xef\xbb\xbf").lstrip(_BLANK)
+        text = piece.removeprefix(_MARK).lstrip(_BLANK)
         if text:
             return text
     return b""
