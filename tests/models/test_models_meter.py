@@ -304,3 +304,17 @@ def test_an_estimate_of_english_is_about_a_token_for_four_letters() -> None:
     assert (
         20 <= estimate_tokens("The customer asks for a refund of the two lamps that arrived broken on Tuesday.") <= 26
     )
+
+
+def test_a_meter_that_was_killed_catches_up_with_the_journal() -> None:
+    meter = Meter({"requests": 3, "usage": {"prompt_tokens": 30}, "cost": 0.1})
+    paid = {"m": (5, Usage(prompt_tokens=1_000_000, completion_tokens=500_000))}
+    meter.catch_up(paid, lambda model: Price(input=2.0, output=4.0))
+    totals = meter.totals()
+    assert (totals.requests, totals.usage.prompt_tokens, totals.cost) == (5, 1_000_000, 4.0)
+
+
+def test_a_meter_that_knows_as_much_as_the_journal_keeps_its_cost() -> None:
+    meter = Meter({"requests": 5, "cost": 0.25})
+    meter.catch_up({"m": (5, Usage(prompt_tokens=9))}, lambda model: Price(input=2.0, output=4.0))
+    assert meter.totals().cost == 0.25

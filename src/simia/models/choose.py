@@ -1,5 +1,6 @@
 """Which model a run talks to, why, and whether it is there. Asked before anything else is started."""
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ from simia.types import ChatModel
 EMBEDDED_NAME = "SmolLM2-135M-Instruct"
 _OPENAI = "https://api.openai.com/v1"
 _OLLAMA_CUTS = "it cuts long prompts without a word unless started with OLLAMA_CONTEXT_LENGTH=16384 or more"
-_LOCAL_SLOTS = 2
+_CORES_PER_SLOT = 4  # more slots answer more slowly each; below it they only share the cores
+_LEAST_SLOTS = 2
 _LOCAL_CONTEXT = 8192
 
 
@@ -156,7 +158,8 @@ def _gguf(path: Path, settings: ModelSettings) -> ChosenModel:
 
 
 def _local_settings(settings: ModelSettings, name: str) -> ModelSettings:
-    in_flight = min(settings.max_in_flight, _LOCAL_SLOTS)
+    slots = max(_LEAST_SLOTS, (os.cpu_count() or 1) // _CORES_PER_SLOT)
+    in_flight = min(settings.max_in_flight, slots)
     return settings.model_copy(update={"name": name, "base_url": None, "max_in_flight": in_flight})
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,24 @@ class Meter:
             self.ceiling = CostCeiling(max_cost, spent=self.cost + self.unsure_cost)
         else:
             self.ceiling.max_cost = min(self.ceiling.max_cost, max_cost)
+
+    def catch_up(self, paid: Mapping[str, tuple[int, Usage]], prices: Callable[[str], Price | None]) -> None:
+        """Count what a journal of replies says was paid, where it says more than was saved: after a ``kill -9`` the
+        saved totals may be older. ``paid`` is requests and tokens by model.
+        """
+        if sum(requests for requests, _ in paid.values()) <= self.requests:
+            return
+        total = sum((usage for _, usage in paid.values()), Usage())
+        self.requests = sum(requests for requests, _ in paid.values())
+        self._prompt, self._cached = total.prompt_tokens, total.cached_tokens
+        self._completion, self._reasoning = total.completion_tokens, total.reasoning_tokens
+        self.cost = 0.0
+        for model, (_, usage) in paid.items():
+            price = prices(model)
+            if price is None:
+                self._unpriced[model] = None
+            else:
+                self.cost += price.cost(usage)
 
     def started(self) -> float:
         """Note a request; the time to give back to ``finished`` or ``failed``."""

@@ -9,6 +9,7 @@ from simia.models.adaptive import AdaptiveLimit
 from simia.models.cached import ReplyJournal
 from simia.models.choose import ChosenModel, choose_model
 from simia.models.meter import Meter
+from simia.models.prices import FREE, Price, PriceTable
 from simia.models.settings import ModelSettings
 from simia.models.stack import build_stack
 from simia.synthesis.recipe import Recipe
@@ -43,6 +44,12 @@ class Cast:
     def in_flight(self) -> int:
         """How many items are worth working on at once."""
         return max(chosen.settings.max_in_flight for chosen in self.chosen.values())
+
+    def price_of(self, model: str) -> Price | None:
+        """The price of a model of this cast by the name that its replies carry, or None where none is known."""
+        by_name = {chosen.name: chosen for chosen in self.chosen.values()}
+        chosen = by_name.get(model) or self.chosen["model"]
+        return FREE if chosen.is_local else PriceTable(chosen.settings.prices).price(model)
 
     def opened(
         self,

@@ -81,18 +81,26 @@ async def synthesise(
     unknown = [stage for stage in stages if stage not in STAGES]
     if unknown:
         raise ConfigError(f"no stage {', '.join(unknown)}: the stages are {', '.join(STAGES)}")
-    manifest = manifest_of(recipe, cast)
+    asks_models = bool({"prefilter", "generate"} & set(stages))
+    if asks_models or not resume:
+        manifest = manifest_of(recipe, cast)
+    else:
+        with Run.read(folder) as made:
+            manifest = made.manifest  # what was made stays what it is, wherever the seed files have gone since
     summary = Summary(folder)
     with Run.resume(folder, manifest) if resume else Run.create(folder, manifest) as run:
         meter = Meter(run.load_meter())
+        if resume:
+            meter.catch_up(run.replies.usage(), cast.price_of)
         limit = AdaptiveLimit(cast.chosen["model"].settings.max_in_flight)
         if watch is not None:
             watch(meter, limit)
         context = _Context(recipe, cast, run, meter, observer or Silent(), stop, limit)
-        if {"prefilter", "generate"} & set(stages):
+        if asks_models:
             await _with_models(context, stages, summary)
         if not summary.interrupted and "postprocess" in stages:
             summary.stages["postprocess"] = _postprocess(context)
+            summary.interrupted = summary.stages["postprocess"].interrupted
         if not summary.interrupted and "export" in stages:
             summary.exported = export_run(run, recipe)
         summary.totals = meter.totals()
