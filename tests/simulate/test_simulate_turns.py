@@ -125,6 +125,15 @@ def test_the_roles_alternate_in_every_request(played: Played) -> None:
         assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"] * (len(roles) % 2)
 
 
+def test_what_the_agent_says_beside_a_call_is_one_turn_to_the_user(make_item: MakeItem) -> None:
+    talking = {"say": "One moment.", **LEND}
+    episode = Played(make_item(), [TASK, HELLO, BYE], [talking, DONE], [LENT])
+    *_, own, heard = episode.user.requests[-1].messages
+    assert (own.role, heard.role) == ("assistant", "user")
+    assert "One moment." in heard.content
+    assert "Ulysses is yours." in heard.content
+
+
 def test_the_next_tool_call_sees_the_state_that_the_last_one_left(make_item: MakeItem) -> None:
     both = Played(make_item(), [TASK, HELLO, BYE], [LEND, GET, DONE], [LENT, LENT | {"changes": []}])
     assert '"B-377":{"title":"Ulysses","borrower":"M-731"}' in both.tools.requests[1].messages[-1].content

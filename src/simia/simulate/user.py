@@ -57,8 +57,12 @@ class SimulatedUser:
             if isinstance(message, UserMessage):
                 own = canonical_json({"done": False, "say": message.content}).decode()
                 dialogue.append(AssistantMessage(content=own))
-            else:
-                dialogue.append(UserMessage(content=fence(message.content, tag, "agent")))
+                continue
+            content = fence(message.content, tag, "agent")
+            # What the agent said beside a call and after it is one turn: many chat templates demand alternating roles.
+            if isinstance(dialogue[-1], UserMessage):
+                content = f"{dialogue.pop().content}\n{content}"
+            dialogue.append(UserMessage(content=content))
         return ChatRequest(
             model=self._model.name,
             messages=tuple(dialogue),
