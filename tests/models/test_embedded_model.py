@@ -203,6 +203,19 @@ def test_a_warm_prefix_is_computed_on_no_slot_again(runner: asyncio.Runner, mode
     assert list(model.server.slot_folder.iterdir()) == []
 
 
+def test_the_first_request_warms_all_slots_for_those_that_share_its_beginning() -> None:
+    policy = SystemMessage(content=" ".join(f"Rule {n}: shelf {n * 7} holds {n * 3} cups." for n in range(30)))
+
+    async def scenario() -> list[ChatReply]:
+        async with open_embedded(slots=2, context=1024) as model:
+            questions = [UserMessage(content=text) for text in ("Which shelf is full?", "Who drinks green tea?")]
+            requests = [asked("", max_tokens=2).model_copy(update={"messages": (policy, each)}) for each in questions]
+            return await asyncio.gather(*map(model.complete, requests))
+
+    for reply in asyncio.run(scenario()):
+        assert reply.usage.cached_tokens > 0.9 * reply.usage.prompt_tokens > 300
+
+
 def test_the_usage_tells_what_came_from_the_cache(runner: asyncio.Runner, model: EmbeddedModel) -> None:
     question = asked("Name a cup that is large enough for two and light enough for a child.", max_tokens=1)
     runner.run(model.complete(question))

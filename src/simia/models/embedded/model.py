@@ -22,6 +22,7 @@ from simia.models.answers import read_completion
 from simia.models.embedded.fetch import SMOLLM2, Say, embedded_gguf, say_to_stderr
 from simia.models.embedded.grammar import Grammar, grammar_for
 from simia.models.embedded.launch import EmbeddedServer, serve
+from simia.models.embedded.warm import warm
 from simia.models.refusals import Asked, refusal
 from simia.types import ChatReply, ChatRequest
 
@@ -60,7 +61,9 @@ async def open_embedded(
     path = await asyncio.to_thread(embedded_gguf, say=say) if gguf is None else gguf
     async with serve(path, slots=slots, context=context, threads=threads, name=called) as server:
         timeout = aiohttp.ClientTimeout(total=timeout_s)
-        async with aiohttp.ClientSession(headers=server.headers, timeout=timeout) as session:
+        # llama.cpp closes an idle connection after five seconds, just when the next request may be on its way.
+        connector = aiohttp.TCPConnector(limit=0, force_close=True)
+        async with aiohttp.ClientSession(headers=server.headers, timeout=timeout, connector=connector) as session:
             yield EmbeddedModel(server, session)
 
 
@@ -72,6 +75,8 @@ class EmbeddedModel:
         self._session = session
         self._free_slots = asyncio.Semaphore(server.slots)
         self._taking_all = asyncio.Lock()
+        self._warming = asyncio.Lock()
+        self._is_warm = server.slots == 1
         self._proving = asyncio.Lock()
         self._proven: set[Grammar] = set()
         self._notes: dict[str, None] = {}
@@ -90,7 +95,8 @@ class EmbeddedModel:
     async def complete(self, request: ChatRequest) -> ChatReply:
         """The answer. Under a ``response_schema``, one that finished with ``stop`` is JSON in the schema's language.
 
-        Without ``id_slot``: the server then takes the free slot whose cached prompt has the longest common beginning.
+        The first request's prompt is put into every slot, because most of it is usually the run's shared prefix. Later
+        ones go without ``id_slot``: the server then takes the free slot whose cached prompt begins most alike.
 
         Raises:
             ContextOverflow: the prompt alone does not fit. A reply that does not fit ends with ``length``.
@@ -117,6 +123,7 @@ class EmbeddedModel:
             body["stop"] = list(request.sampling.stop)
         if request.tools:
             body["tools"] = render_tools(request.tools)
+        await self._warm_once(request)
         async with self._free_slots:
             if request.response_schema is not None:
                 grammar = grammar_for(request.response_schema)
@@ -144,7 +151,7 @@ class EmbeddedModel:
                 status, headers, data = response.status, response.headers, await response.read()
         except TimeoutError:
             raise ModelTimeout(
-                f"{self.name} gave no whole answer in time: lower max_tokens, or take more threads"
+                f"{self.name} gave no whole answer in time: raise timeout_s or lower max_tokens"
             ) from None
         except aiohttp.ClientError as cause:
             if death := await self.server.death():
@@ -157,6 +164,12 @@ class EmbeddedModel:
         except orjson.JSONDecodeError:
             raise ReplyCut(f"the embedded server's answer is no JSON ({len(data)} bytes)") from None
         return answer
+
+    async def _warm_once(self, request: ChatRequest) -> None:
+        async with self._warming:
+            if not self._is_warm:
+                await warm(self, request.messages)
+                self._is_warm = True
 
     async def _prove(self, grammar: Grammar, body: dict[str, Any]) -> None:
         """Find out whether the server compiles ``grammar``: where it cannot, it answers without one and says so only

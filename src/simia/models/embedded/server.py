@@ -63,6 +63,9 @@ def _load(options: dict[str, Any], slot_folder: str) -> Any:
     params.slot_save_path = os.path.join(slot_folder, "")
     params.cache_ram_mib = _PROMPT_CACHE_MIB
     params.verbosity = _ERRORS_ONLY
+    # On a CPU, flash attention halves what SmolLM2 decodes after 4,800 tokens (15 against 29 tokens per CPU second),
+    # for 15 % of prefill; a 1.5B model does not care.
+    params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     params.fit_params = False  # never change the context behind the caller's back
     params.warmup = False
     params.ui = False

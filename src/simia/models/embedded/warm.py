@@ -1,13 +1,25 @@
 """The shared prefix of many requests, computed once and given to every slot."""
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from simia.formats.openai import render_messages
-from simia.models.embedded.model import EmbeddedModel
+from simia.models.embedded.launch import EmbeddedServer
 from simia.types import Message
 
 _FILE = "prefix.bin"
+
+
+class Slots(Protocol):
+    """What warming needs of a model: its server, requests to it, and a time in which no other runs."""
+
+    server: EmbeddedServer
+
+    def all_slots(self) -> AbstractAsyncContextManager[None]: ...
+
+    async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -18,7 +30,7 @@ class Warmed:
     computed_tokens: int
 
 
-async def warm(model: EmbeddedModel, messages: Sequence[Message]) -> Warmed:
+async def warm(model: Slots, messages: Sequence[Message]) -> Warmed:
     """Put the prompt of ``messages`` into the cache of every slot of ``model``.
 
     Give it one whole request of those to come: what they have in common from the first token on is then computed
