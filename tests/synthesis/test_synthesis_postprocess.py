@@ -9,12 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simia.errors import ConfigError, FormatError
+from simia.seeds import read
 from simia.synthesis.postprocess import PASSES, Postprocess, PostprocessSettings
+from simia.synthesis.prefilter import apply_rules
 from simia.types import (
     AssistantMessage,
     Dropped,
     Kept,
     Message,
+    Provenance,
     Seed,
     StopReason,
     ToolCall,
@@ -354,14 +357,91 @@ def test_a_marker_behind_an_escape_is_found(chain: Postprocess, conversation: Co
     assert rule(chain.process(raw)) == "leaked_marker"
 
 
-def test_every_pass_gives_the_same_answer_with_and_without_its_signs(
-    world: WorldSpec, seed: Seed, conversation: Conversation
+FRAGMENTS = [
+    "<|",
+    "im_start",
+    "|>",
+    "{{",
+    "}}",
+    "a",
+    " ",
+    "\n",
+    "Human: ",
+    "Human:",
+    "ASSISTANT: ",
+    '"',
+    "ABC",
+    "123",
+    "#",
+    "xxx",
+    "<user",
+    "_id>",
+    "[order id]",
+    "é",
+    "As an AI ",
+    "language model",
+    "${",
+    "A}",
+    "{%",
+    "%}",
+    "### ",
+    "User:",
+    "\\",
+    "<think>",
+    "</think>",
+    "</tool_call>",
+    "[INST]",
+    "112233",
+    "your_",
+    "_here",
+    "placeholder",
+    "I'm an ",
+    "ſ",
+    ".",
+    "-",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=8).map("".join), st.sampled_from(["reply", "observation", "task"]))
+def test_skipping_passes_by_their_signs_never_changes_the_answer(
+    world: WorldSpec, conversation: Conversation, text: str, place: str
 ) -> None:
-    texts = ["ok", "ABC123", "<|x|>", "{{a}}", "${a}", "USER: hi", "[email date]", "#xxx", "your_key_here", "{user_id}"]
-    for text in texts:
-        one = conversation(reply=text)
-        sure, quick = (Postprocess(PostprocessSettings(), lambda _: world, lambda _: seed) for _ in range(2))
-        assert type(sure.apply(one)) is type(quick.process(one.model_dump_json().encode())), text
+    one = conversation(**{place: f"It is {text}"})
+    sure, quick = (Postprocess(PostprocessSettings(), lambda _: world) for _ in range(2))
+    expected = sure.apply(one)
+    got = quick.process(one.model_dump_json().encode())
+    assert (got.value.trajectory if isinstance(got, Kept) else got) == (
+        expected.value if isinstance(expected, Kept) else expected
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(order, st.sampled_from(sorted(MANGLERS)))
+def test_a_second_pass_over_what_was_kept_changes_nothing(
+    world: WorldSpec, conversation: Conversation, meant: dict[str, Any], kind: str
+) -> None:
+    chain = Postprocess(PostprocessSettings(), lambda _: world)
+    once = chain.apply(conversation(MANGLERS[kind](json.dumps(meant)), "change_order"))
+    if isinstance(once, Kept):
+        again = chain.apply(once.value)
+        assert isinstance(again, Kept)
+        assert again.value is once.value
+
+
+@pytest.mark.parametrize("source", ["bundled:shop", "bundled:office"])
+def test_every_true_conversation_of_a_bundled_world_is_kept_untouched(source: str) -> None:
+    seeds = list(read(source))
+    worlds = {seed.world.content_id: seed.world for seed in seeds}
+    chain = Postprocess(PostprocessSettings(), worlds.__getitem__)
+    for seed in seeds:
+        assert apply_rules(seed) == Kept(seed)
+        provenance = Provenance(run="r", seed=seed.id, attempt=0, model="m", prompts={}, licence=seed.licence)
+        true = Trajectory(world=seed.world.content_id, task=seed.task, messages=seed.reference, provenance=provenance)
+        raw = true.model_dump_json().encode()
+        result = chain.process(raw)
+        assert isinstance(result, Kept), result
+        assert result.value.raw is raw
 
 
 def test_counts_add_up_and_name_the_pass_the_rule_and_the_repair(

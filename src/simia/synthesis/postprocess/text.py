@@ -25,7 +25,7 @@ _PLACEHOLDERS = re.compile(
     r"|(?<![\d.,+-])(?:0?123456(?:7(?:8(?:9(?:0)?)?)?)?|987654(?:3(?:2(?:1(?:0)?)?)?)?)(?![\d.,-])"
     r"|\bx{4,}\b|#x{3,}\b"
     r"|[<\[{](?:your|the|insert|enter)?[ _-]?\w{0,24}[ _-](?:id|number|name|code|email|date)[>\]}]"
-    r"|\byour_\w{1,24}_here\b|\bplaceholder\b",
+    r"|\byour_\w{1,24}_here\b|\bplaceholder[-_ ]?(?:id|number|name|value)\b",
     re.IGNORECASE,
 )
 _THOUGHT = re.compile(r"\A\s*<think>(.*?)</think>\s*", re.DOTALL)
