@@ -10,6 +10,7 @@ import pytest
 
 from simia.formats import openai
 from simia.synthesis.export import ExportSettings, write
+from simia.synthesis.export.card import Card, render
 from simia.types import AssistantMessage, Trajectory, WorldSpec
 
 pytestmark = [pytest.mark.consumer, pytest.mark.filterwarnings("ignore")]
@@ -65,6 +66,29 @@ def test_the_parquet_file_loads_as_the_same_objects(datasets: Any, rows: Any, co
     path, cache = str(tmp_path / file.path), str(tmp_path / "cache")
     loaded = datasets.load_dataset("parquet", data_files=path, split="train", cache_dir=cache)
     assert loaded.features["messages"] == datasets.List(datasets.Json())
+    assert list(loaded) == list(rows)
+
+
+def test_the_cards_front_matter_offers_each_target_as_a_configuration(
+    datasets: Any, rows: Any, corpus: Any, tmp_path: Path
+) -> None:
+    pairs = ((number, corpus.trajectory(number)) for number in range(corpus.size))
+    worlds = {corpus.world(number).content_id: corpus.world(number) for number in (0, corpus.size - 1)}
+    formats = ("trl", "llamafactory", "llama3")
+    files = write(formats, pairs, worlds.__getitem__, tmp_path, ExportSettings())
+    licences = ("Apache-2.0", "CC-BY-NC-4.0")
+    card = Card(
+        name="it's: a set", run="r", version="0", model="m", records=corpus.size, licences=licences, files=files
+    )
+    (tmp_path / "README.md").write_text(render(card))
+    folder = str(tmp_path)
+    assert set(datasets.get_dataset_config_names(folder)) == {
+        "trl",
+        "llamafactory-sharegpt",
+        "llamafactory-hermes",
+        "llama3",
+    }
+    loaded = datasets.load_dataset(folder, split="train", cache_dir=str(tmp_path / "cache"))
     assert list(loaded) == list(rows)
 
 
