@@ -27,11 +27,11 @@ _SPELLING = {"whitespace_flexible": False, "item_separator": ", ", "key_separato
 _KEPT = frozenset(
     """type const enum anyOf oneOf allOf $ref $defs definitions items prefixItems minItems maxItems properties
     additionalProperties patternProperties required minProperties maxProperties minLength maxLength pattern format
-    minimum maximum exclusiveMinimum exclusiveMaximum multipleOf""".split()  # noqa: SIM905
+    minimum maximum exclusiveMinimum exclusiveMaximum multipleOf""".split()
 )
 _SAY_NOTHING = frozenset(
     """$schema $id id $anchor $comment title description default examples example deprecated readOnly writeOnly
-    contentMediaType contentEncoding nullable""".split()  # noqa: SIM905
+    contentMediaType contentEncoding nullable""".split()
 )
 _FORMATS = frozenset(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"])
 # Longest text of the formats that have no end of their own: fractions of a second alone may have any number of digits.
