@@ -192,6 +192,15 @@ def test_an_item_over_the_context_is_dropped_without_another_attempt(make_item: 
     assert len(model.requests) == 1
 
 
+def test_a_seed_that_is_no_exemplar_drops_its_items_without_a_request(make_item: MakeItem, seed: Seed) -> None:
+    cut = seed.model_copy(update={"reference": seed.reference[:2]})
+    outcome, model = simulated(make_item(seed=cut))
+    assert isinstance(outcome, Dropped)
+    assert outcome.rule == "unusable_exemplar"
+    assert outcome.detail.startswith("seed library-1: message 1 (assistant) makes a call that no observation answers")
+    assert model.requests == []
+
+
 def test_an_error_of_the_server_is_the_pipelines_business(make_item: MakeItem) -> None:
     with pytest.raises(ServerFailed):
         simulated(make_item(), ServerFailed("503"))

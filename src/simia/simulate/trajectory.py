@@ -40,8 +40,8 @@ class TrajectorySimulator:
     """A stage: a planned seed becomes a conversation, or is dropped with the rule that the reply broke.
 
     Rules: ``reply_cut``, ``content_filter``, ``empty_reply``, ``unreadable_reply`` (after ``settings.attempts``
-    tries), ``context_overflow`` (a property of the item, so never tried again). Errors of the model go through and
-    are the pipeline's. What the conversation says is not judged here.
+    tries), ``context_overflow`` and ``unusable_exemplar`` (properties of the item, so never tried again). Errors of
+    the model go through and are the pipeline's. What the conversation says is not judged here.
     """
 
     name = "simulate"
@@ -99,7 +99,11 @@ class TrajectorySimulator:
         outcome: Outcome[Trajectory] = Dropped("unreadable_reply", "no attempt was made")
         for trial in range(self._settings.attempts):
             try:
-                reply = await self._model.complete(self.request_for(item, trial))
+                request = self.request_for(item, trial)
+            except FormatError as cause:
+                return Dropped("unusable_exemplar", f"seed {item.value.seed.id}: {cause}")
+            try:
+                reply = await self._model.complete(request)
             except ContextOverflow as cause:
                 return Dropped("context_overflow", str(cause))
             outcome = self._read(item.value, reply)
