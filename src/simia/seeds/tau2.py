@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import create_model
 
-from simia.errors import ExtraMissing, SeedError, SimiaError, boundary
+from simia.errors import ExtraMissing, SeedError, boundary
 from simia.seeds import tau2_words as words
 from simia.seeds.declared import check_schemas
 from simia.types import (
@@ -47,10 +47,6 @@ _USER_ID = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
 
 Step = tuple[str, str, JsonObject, str, bool]
 """Requestor, name, arguments, observation, whether it is an error."""
-
-
-class BadTask(SimiaError):
-    """A task whose gold actions cannot be replayed on a small state."""
 
 
 def read_seeds(domain: str, licence: str | None = None) -> Iterator[Seed]:
@@ -96,7 +92,7 @@ class Domain:
         """The seed of a task, executed.
 
         Raises:
-            BadTask: the observations differ on the projected state.
+            SeedError: the observations differ on the projected state.
         """
         instructions = task.user_scenario.instructions
         calls = self._calls(task)
@@ -165,7 +161,7 @@ class Domain:
             state = self._shaped(_projected(before, _widened(before, seen, rounds)))
             if self.replay(state, calls)[0] == steps:
                 return steps, state
-        raise BadTask(f"the observations of task {task.id!r} change on the projected state")
+        raise SeedError(f"the observations of task {task.id!r} change on the projected state")
 
     def _converse(self, steps: list[Step], reference: list[Message]) -> None:
         count = 0
