@@ -6,6 +6,7 @@ import re
 import orjson
 import pytest
 
+from simia.simulate.diversity import central_tool, user_name
 from simia.simulate.exemplar import Exemplar
 from simia.types import AssistantMessage, Message, Plan, Seed, ToolCall, ToolMessage, UserMessage
 
@@ -89,3 +90,18 @@ def test_a_result_in_spaced_json_text_is_shown_as_json(seed: Seed) -> None:
     messages = (*seed.reference[:2], spaced, seed.reference[3])
     exemplar = Exemplar.of(seed.model_copy(update={"reference": messages}), thoughts=False, budget_chars=8000)
     assert '"result":{"title":"Emma","borrower":null}' in exemplar.text
+
+
+def test_the_central_tool_is_rather_one_that_the_exemplar_does_not_call(seed: Seed) -> None:
+    looks_only = seed.model_copy(update={"reference": seed.reference[:4]})
+    drawn = [central_tool(looks_only, random.Random(number)) for number in range(200)]
+    assert 130 < drawn.count("lend_book") < 200
+
+
+def test_a_world_without_tools_has_no_central_one(seed: Seed) -> None:
+    bare = seed.model_copy(update={"world": seed.world.model_copy(update={"tools": ()})})
+    assert central_tool(bare, random.Random(1)) == ""
+
+
+def test_names_are_many() -> None:
+    assert len({user_name(random.Random(number)) for number in range(500)}) > 400

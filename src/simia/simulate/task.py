@@ -5,6 +5,7 @@ from typing import Any
 from simia.errors import FormatError
 from simia.prompts import fence, load
 from simia.simulate.asking import ask, must
+from simia.simulate.diversity import central_tool, user_name
 from simia.simulate.parts import remembered, tool_lines
 from simia.simulate.planned import Draws, PlannedSeed
 from simia.simulate.schemas import TASK
@@ -41,6 +42,8 @@ class TaskWriter:
             state=None if state is None else fence(state, tag, "state"),
             plan=planned.plan,
             nonce=draws.characters("nonce"),
+            name=user_name(draws.rng("name")),
+            tool=central_tool(seed, draws.rng("tool")),
         )
         return ChatRequest(
             model=self._model.name,

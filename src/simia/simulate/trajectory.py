@@ -11,6 +11,7 @@ from simia.formats import exchanges
 from simia.formats.json_text import read_json
 from simia.pipeline import Item
 from simia.prompts import fence, hashes, load, new_tag
+from simia.simulate.diversity import central_tool, user_name
 from simia.simulate.exemplar import Exemplar
 from simia.simulate.parts import remembered, returns_fit, tool_lines
 from simia.simulate.planned import Draws, PlannedSeed
@@ -75,6 +76,8 @@ class TrajectorySimulator:
             exchanges=count,
             calls=calls,
             ids=exemplar.new_ids(draws.rng("ids")),
+            name=user_name(draws.rng("name")),
+            tool=central_tool(seed, draws.rng("tool")),
         )
         schema = None
         if settings.structured:
