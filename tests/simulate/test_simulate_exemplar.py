@@ -6,7 +6,7 @@ import re
 import orjson
 import pytest
 
-from simia.simulate.diversity import central_tool, user_name
+from simia.simulate.diversity import central_tool, tools_to_centre, user_name
 from simia.simulate.exemplar import Exemplar
 from simia.types import AssistantMessage, Message, Plan, Seed, ToolCall, ToolMessage, UserMessage
 
@@ -94,13 +94,13 @@ def test_a_result_in_spaced_json_text_is_shown_as_json(seed: Seed) -> None:
 
 def test_the_central_tool_is_rather_one_that_the_exemplar_does_not_call(seed: Seed) -> None:
     looks_only = seed.model_copy(update={"reference": seed.reference[:4]})
-    drawn = [central_tool(looks_only, random.Random(number)) for number in range(200)]
+    drawn = [central_tool(tools_to_centre(looks_only), random.Random(number)) for number in range(200)]
     assert 130 < drawn.count("lend_book") < 200
 
 
 def test_a_world_without_tools_has_no_central_one(seed: Seed) -> None:
     bare = seed.model_copy(update={"world": seed.world.model_copy(update={"tools": ()})})
-    assert central_tool(bare, random.Random(1)) == ""
+    assert central_tool(tools_to_centre(bare), random.Random(1)) == ""
 
 
 def test_names_are_many() -> None:

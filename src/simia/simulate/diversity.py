@@ -28,13 +28,18 @@ def user_name(rng: Random) -> str:
     return f"{rng.choice(_FIRST)} {rng.choice(_LAST)}"
 
 
-def central_tool(seed: Seed, rng: Random) -> str:
-    """The tool that a new task turns on, rather one that the reference does not call; empty for a world without."""
+def tools_to_centre(seed: Seed) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The world's tools that the reference does not call, and all of them: what :func:`central_tool` draws from."""
     used = {
         call.name for message in seed.reference if isinstance(message, AssistantMessage) for call in message.tool_calls
     }
-    names = [tool.name for tool in seed.world.tools]
-    unused = [name for name in names if name not in used]
+    names = tuple(tool.name for tool in seed.world.tools)
+    return tuple(name for name in names if name not in used), names
+
+
+def central_tool(tools: tuple[tuple[str, ...], tuple[str, ...]], rng: Random) -> str:
+    """The tool that a new task turns on, rather one that the reference does not call; empty for a world without."""
+    unused, names = tools
     if unused and rng.random() < _PREFER_UNUSED:
         return rng.choice(unused)
     return rng.choice(names) if names else ""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import orjson
 
 from simia.formats import exchanges
+from simia.simulate.diversity import tools_to_centre
 from simia.simulate.state_view import words_of
 from simia.types import AssistantMessage, JsonObject, Plan, Seed, UserMessage
 
@@ -27,7 +28,8 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 class Exemplar:
     """A seed as a prompt shows it.
 
-    ``ids`` are pairs of a key and an id that stood under it, each key at most twice and each id once.
+    ``ids`` are pairs of a key and an id that stood under it, each key at most twice and each id once;
+    ``tools`` is what the tool at the centre of a new task is drawn from.
     """
 
     text: str
@@ -35,6 +37,7 @@ class Exemplar:
     exchanges: int
     calls: int
     ids: tuple[tuple[str, str], ...]
+    tools: tuple[tuple[str, ...], tuple[str, ...]]
 
     @classmethod
     def of(cls, seed: Seed, *, thoughts: bool, budget_chars: int) -> "Exemplar":
@@ -59,6 +62,7 @@ class Exemplar:
             exchanges=sum(isinstance(message, UserMessage) for message in seed.reference),
             calls=sum(len(message.tool_calls) for message in seed.reference if isinstance(message, AssistantMessage)),
             ids=_ids(value),
+            tools=tools_to_centre(seed),
         )
 
     def length(self, plan: Plan, most_exchanges: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from typing import Any
 from simia.errors import FormatError
 from simia.prompts import fence, load
 from simia.simulate.asking import ask, must
-from simia.simulate.diversity import central_tool, user_name
+from simia.simulate.diversity import central_tool, tools_to_centre, user_name
 from simia.simulate.parts import remembered, tool_lines
 from simia.simulate.planned import Draws, PlannedSeed
 from simia.simulate.schemas import TASK
@@ -43,7 +43,7 @@ class TaskWriter:
             plan=planned.plan,
             nonce=draws.characters("nonce"),
             name=user_name(draws.rng("name")),
-            tool=central_tool(seed, draws.rng("tool")),
+            tool=central_tool(tools_to_centre(seed), draws.rng("tool")),
         )
         return ChatRequest(
             model=self._model.name,

@@ -70,14 +70,15 @@ class TrajectorySimulator:
         exemplar, fenced = remembered(self._exemplars, seed.content_id, lambda: self._exemplar(seed))
         count, calls = exemplar.length(plan, settings.max_exchanges)
         draws = Draws(settings.seed, planned.item_id, planned.attempt)
+        rng = draws.rng("diversity")
         content = self._item_prompt.render(
             exemplar=fenced,
             plan=plan,
             exchanges=count,
             calls=calls,
-            ids=exemplar.new_ids(draws.rng("ids")),
-            name=user_name(draws.rng("name")),
-            tool=central_tool(seed, draws.rng("tool")),
+            ids=exemplar.new_ids(rng),
+            name=user_name(rng),
+            tool=central_tool(exemplar.tools, rng),
         )
         schema = None
         if settings.structured:
