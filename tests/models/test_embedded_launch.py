@@ -88,13 +88,14 @@ def test_another_user_of_the_machine_gets_no_answer() -> None:
 
 @pytest.mark.embedded
 def test_a_server_that_was_killed_says_so() -> None:
-    async def scenario() -> tuple[str | None, str | None]:
+    async def scenario() -> tuple[str | None, str | None, Path]:
         async with serve(embedded_gguf(), slots=1, context=512) as server:
             alive = await server.death()
             os.kill(server.pid, signal.SIGKILL)
-            return alive, await server.death()
+            return alive, await server.death(), server.slot_folder
 
-    alive, dead = asyncio.run(scenario())
+    alive, dead, slot_folder = asyncio.run(scenario())
+    assert not slot_folder.exists()
     assert alive is None
     assert dead is not None
     assert "killed by signal 9" in dead

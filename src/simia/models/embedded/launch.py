@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import secrets
+import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping
@@ -118,8 +119,10 @@ async def serve(
             env={**os.environ, "GOMP_SPINCOUNT": _SPIN_COUNT},
             start_new_session=True,  # Ctrl-C on the terminal must not reach it: requests in flight finish first
         )
+        slot_folder: Path | None = None
         try:
             ready = await _ready(process, options, log)
+            slot_folder = Path(ready["slot_folder"])
             with boundary(ConfigError, f"read the limits of the server of {gguf}"):
                 trained, per_slot = await _limits(ready["url"], api_key)
             yield EmbeddedServer(
@@ -129,12 +132,14 @@ async def serve(
                 slots=slots,
                 context=per_slot,
                 trained_context=trained,
-                slot_folder=Path(ready["slot_folder"]),
+                slot_folder=slot_folder,
                 _process=process,
                 _log=log,
             )
         finally:
             await _end(process)
+            if slot_folder is not None:  # the child removes it itself, unless it was killed
+                shutil.rmtree(slot_folder, ignore_errors=True)
 
 
 def check_gguf(path: Path) -> None:
