@@ -12,7 +12,9 @@ import simia.types
 from simia.errors import SchemaError
 from simia.types import (
     AssistantMessage,
+    ChatRequest,
     Invariant,
+    Sampling,
     Schema,
     StopReason,
     ToolCall,
@@ -198,3 +200,18 @@ def test_a_tool_compiles_its_schemas() -> None:
 
 def test_a_tool_without_returns_has_no_schema_for_them() -> None:
     assert ToolSpec(name="f", parameters={}).returns_schema is None
+
+
+def test_a_changed_copy_has_an_identity_of_its_own() -> None:
+    message = UserMessage(content="a")
+    before = message.content_id
+    changed = message.model_copy(update={"content": "b"})
+    assert changed.content_id == UserMessage(content="b").content_id != before
+
+
+def test_a_request_that_is_asked_again_differently_is_another_request() -> None:
+    sampling = Sampling(temperature=1.0, max_tokens=9, seed=1)
+    request = ChatRequest(model="m", messages=(UserMessage(content="a"),), sampling=sampling)
+    before = request.content_id
+    again = request.model_copy(update={"sampling": sampling.model_copy(update={"seed": 2})})
+    assert again.content_id != before

@@ -241,7 +241,7 @@ def _postprocess(context: _Context) -> Counts:
         outcome = passes.process(item.value)
         if isinstance(outcome, Dropped):
             return outcome
-        return dedup.check(outcome.value.trajectory) or Kept(outcome.value.raw)
+        return dedup.check(outcome.value.trajectory, item.ordinal) or Kept(outcome.value.raw)
 
     work: Pass[bytes, Trajectory] = judge
     return run_pass(

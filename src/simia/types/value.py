@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import orjson
 from pydantic import BaseModel, ConfigDict
@@ -41,3 +42,10 @@ class Value(BaseModel):
     def content_id(self) -> str:
         """SHA-256 of this value's canonical JSON."""
         return content_id(self.model_dump(mode="json"))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As pydantic's, but nothing that was derived from the old content comes along: a copy has its own identity."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in copy.__dict__.keys() - type(self).model_fields.keys():
+            del copy.__dict__[name]
+        return copy
