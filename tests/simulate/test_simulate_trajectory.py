@@ -87,7 +87,7 @@ def test_the_first_message_is_the_same_bytes_for_all_items_of_a_world(
 def test_the_second_message_differs_only_after_the_exemplar(stage: TrajectorySimulator, make_item: MakeItem) -> None:
     one = contents(stage, make_item())[1]
     two = contents(stage, make_item(item_id="item-2", outcome="refusal", formulation="complain"))[1]
-    shared, _, _ = one.partition("# Write a new conversation")
+    shared, _, _ = one.partition("# Plan of the new conversation")
     assert "Emma" in shared
     assert two.startswith(shared)
     assert one != two
