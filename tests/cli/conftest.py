@@ -127,7 +127,7 @@ def sound_replies() -> Responder:
         number = next(numbers)
         picked = [WORDS[(number * step + step) % len(WORDS)] for step in (1, 3, 5, 7, 11, 13)]
         order = f"R{number:04d}{picked[0]}"
-        story = " ".join(f"{word}{number * 7919 % 9973}" for word in picked * 4)
+        story = " ".join(f"{word}{number * 7919 % 9973 + place}" for place, word in enumerate(picked * 4))
         call = {"name": "get_order", "arguments": {"order_id": order}, "result": {"order_id": order, "note": story}}
         exchange = {
             "user": f"Where is my order {order}? It holds {story}.",

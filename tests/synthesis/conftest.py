@@ -85,7 +85,7 @@ def _conversation(
     else:
         caller = AssistantMessage(tool_calls=(ToolCall(id="call_1", name=name, arguments=arguments),))
     messages: tuple[Message, ...] = (
-        UserMessage(content="Please look at order #W12."),
+        UserMessage(content="Please look at the orders #W12 and #W13."),
         caller,
         ToolMessage(call_id="call_1", name=name, content=observation),
         AssistantMessage(content=reply),

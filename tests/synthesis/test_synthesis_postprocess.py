@@ -275,7 +275,8 @@ def test_an_ordinary_text_is_no_placeholder(text: str, chain: Postprocess, conve
     assert kept(chain.apply(clean)) is clean
 
 
-def test_an_id_that_the_state_itself_has_is_no_placeholder(chain: Postprocess, conversation: Conversation) -> None:
+def test_an_id_that_the_state_itself_has_is_no_placeholder(world: WorldSpec, conversation: Conversation) -> None:
+    chain = Postprocess(PostprocessSettings(passes=("placeholder_ids",)), lambda _: world)
     known = conversation({"order_id": "ABC123"}, initial_state={"orders": {"ABC123": {}}})
     assert kept(chain.apply(known)) is known
 
@@ -284,7 +285,7 @@ def test_an_id_that_the_seed_itself_has_is_no_placeholder(
     world: WorldSpec, seed: Seed, conversation: Conversation
 ) -> None:
     known_seed = Seed(**{**dict(seed), "task": "You want to know where order 112233 is."})
-    chain = Postprocess(PostprocessSettings(), lambda _: world, lambda _: known_seed)
+    chain = Postprocess(PostprocessSettings(passes=("placeholder_ids",)), lambda _: world, lambda _: known_seed)
     assert isinstance(chain.apply(conversation({"order_id": "112233"})), Kept)
 
 

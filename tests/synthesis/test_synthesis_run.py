@@ -33,7 +33,7 @@ def conversation(request: ChatRequest) -> ChatReply:
     customer = {"customer_id": f"C-{rng.randrange(100, 999)}", "name": "Jo Bell", "email": mail, "address": address}
     result = {**customer, "card_last4": "4471", "store_credit": 0.0}
     call = {"name": "find_customer", "arguments": {"email": mail}, "result": result}
-    first = {"user": said[0], "steps": [{"calls": [call]}], "reply": said[1]}
+    first = {"user": f"{said[0]} I am {mail}.", "steps": [{"calls": [call]}], "reply": said[1]}
     second = {"user": said[2], "steps": [], "reply": said[3]}
     text = json.dumps({"task": f"You are {mail}. {said[0]}", "exchanges": [first, second]})
     return ChatReply(text=text, model="scripted", usage=Usage(prompt_tokens=100, completion_tokens=10))

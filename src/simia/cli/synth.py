@@ -155,6 +155,8 @@ def _take(
     if not quiet:
         for reason in cast.reasons:
             say(f"model: {reason}")
+        if cast.settled(recipe).simulate.profile == "small":
+            say("small model: short prompts and replies (simulate.profile=full for the others)")
     board, model_side = Board(), ModelSide(recipe.model.max_cost)
     began_s = time.monotonic()
     try:

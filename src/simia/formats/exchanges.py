@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from simia.errors import FormatError
 from simia.formats.calls import dump_json, malformed_call, turns
 from simia.formats.observation import looks_like_error, structured
-from simia.formats.reply_schema import reply_schema
+from simia.formats.reply_schema import FULL, SMALL, ReplyLimits, reply_schema
 from simia.types import (
     AssistantMessage,
     JsonObject,
@@ -34,7 +34,7 @@ from simia.types import (
     UserMessage,
 )
 
-__all__ = ["parse", "render", "reply_schema"]
+__all__ = ["FULL", "SMALL", "ReplyLimits", "parse", "render", "reply_schema"]
 
 Place = tuple[int, ...]
 """Index of the exchange, of the step in it, of the call in that."""

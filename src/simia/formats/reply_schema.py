@@ -7,48 +7,47 @@ declare their properties take no others unless they say so.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from simia.errors import SchemaError
 from simia.types import JsonObject, ToolSpec
 
-MAX_TASK = 600
-MAX_USER = 800
-MAX_REPLY = 1200
-MAX_THOUGHT = 600
-MAX_TEXT = 400
-MAX_ITEMS = 12
 MAX_INTEGER = 10**15
-MAX_STEPS = 8
-MAX_CALLS = 4
 
-_FORMATS = frozenset({"date", "date-time", "time", "email", "hostname", "ipv4", "ipv6", "uri", "uuid"})
+
+@dataclass(frozen=True, slots=True)
+class ReplyLimits:
+    """The longest reply that a schema allows: characters of each kind of text, steps of an exchange, calls of a step.
+
+    ``text`` and ``items`` hold for texts and lists in arguments and results, where the tool's own schema sets no end.
+    """
+
+    task: int = 600
+    user: int = 800
+    reply: int = 1200
+    thought: int = 600
+    text: int = 400
+    items: int = 12
+    steps: int = 8
+    calls: int = 4
+
+
+FULL = ReplyLimits()
+SMALL = ReplyLimits(task=320, user=240, reply=320, thought=240, text=80, items=2, steps=3, calls=1)
+"""For models of a few billion weights at most, which fill whatever room they get with repetitions."""
+
+_FORMATS = frozenset({"date", "date-time", "time", "email", "hostname", "ipv4", "ipv6", "uuid"})
 _KEPT = frozenset(
     {"type", "enum", "const", "required", "minItems", "maxItems", "minLength", "maxLength"}
     | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
 )
-_SCALAR: JsonObject = {
-    "anyOf": [{"type": "string", "maxLength": MAX_TEXT}, {"type": "number"}, {"type": "boolean"}, {"type": "null"}]
-}
-_FLAT: JsonObject = {"type": "object", "additionalProperties": _SCALAR}
-_FREE: JsonObject = {
-    "anyOf": [
-        *_SCALAR["anyOf"],
-        _FLAT,
-        {"type": "array", "items": {"anyOf": [*_SCALAR["anyOf"], _FLAT]}, "maxItems": 6},
-    ]
-}
-_FREE_OBJECT: JsonObject = {"type": "object", "additionalProperties": _FREE}
-_ERROR: JsonObject = {
-    "type": "object",
-    "properties": {"error": {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}},
-    "required": ["error"],
-    "additionalProperties": False,
-}
 
 
-def reply_schema(tools: Sequence[ToolSpec], *, max_exchanges: int, thoughts: bool) -> JsonObject:
+def reply_schema(
+    tools: Sequence[ToolSpec], *, max_exchanges: int, thoughts: bool, limits: ReplyLimits = FULL
+) -> JsonObject:
     """The schema of ``{"task", "exchanges"}``, with one branch per tool.
 
     A result is what the tool ``returns``, or ``{"error": text}``. A tool without ``returns`` may answer with a text
@@ -58,21 +57,21 @@ def reply_schema(tools: Sequence[ToolSpec], *, max_exchanges: int, thoughts: boo
         SchemaError: a tool's schema refers to a place that it does not have.
     """
     definitions: JsonObject = {}
-    branches = [_branch(tool, definitions) for tool in tools]
-    step: JsonObject = {"thought": _string(MAX_THOUGHT)} if thoughts else {}
-    step["say"] = _string(MAX_REPLY)
-    step["calls"] = {"type": "array", "items": {"anyOf": branches}, "minItems": 1, "maxItems": MAX_CALLS}
+    branches = [_branch(tool, definitions, limits) for tool in tools]
+    step: JsonObject = {"thought": _string(limits.thought)} if thoughts else {}
+    step["say"] = _string(limits.reply)
+    step["calls"] = {"type": "array", "items": {"anyOf": branches}, "minItems": 1, "maxItems": limits.calls}
     steps: JsonObject = {"type": "array", "items": {"type": "null"}, "maxItems": 0}
     if branches:
         needed = ["thought", "calls"] if thoughts else ["calls"]
-        steps = {"type": "array", "items": _object(step, needed), "maxItems": MAX_STEPS}
-    exchange: JsonObject = {"user": _string(MAX_USER, 1), "steps": steps}
+        steps = {"type": "array", "items": _object(step, needed), "maxItems": limits.steps}
+    exchange: JsonObject = {"user": _string(limits.user, 1), "steps": steps}
     if thoughts:
-        exchange["reply_thought"] = _string(MAX_THOUGHT)
-    exchange["reply"] = _string(MAX_REPLY, 1)
+        exchange["reply_thought"] = _string(limits.thought)
+    exchange["reply"] = _string(limits.reply, 1)
     schema = _object(
         {
-            "task": _string(MAX_TASK, 1),
+            "task": _string(limits.task, 1),
             "exchanges": {
                 "type": "array",
                 "items": _object(exchange, list(exchange)),
@@ -85,12 +84,13 @@ def reply_schema(tools: Sequence[ToolSpec], *, max_exchanges: int, thoughts: boo
     return {**schema, "$defs": definitions} if definitions else schema
 
 
-def _branch(tool: ToolSpec, definitions: JsonObject) -> JsonObject:
-    arguments = _Rewriter(tool.name, tool.parameters, definitions).arguments()
+def _branch(tool: ToolSpec, definitions: JsonObject, limits: ReplyLimits) -> JsonObject:
+    arguments = _Rewriter(tool.name, tool.parameters, definitions, limits).arguments()
     if tool.returns is None:
-        result: JsonObject = {"anyOf": [{"type": "string", "maxLength": MAX_TEXT}, _FREE_OBJECT]}
+        result: JsonObject = {"anyOf": [_string(limits.text), _free_object(limits)]}
     else:
-        result = {"anyOf": [_Rewriter(tool.name, tool.returns, definitions).rewritten(tool.returns), _ERROR]}
+        returns = _Rewriter(tool.name, tool.returns, definitions, limits).rewritten(tool.returns)
+        result = {"anyOf": [returns, _object({"error": _string(limits.text, 1)}, ["error"])]}
     properties = {"name": {"const": tool.name}, "arguments": arguments, "result": result}
     return _object(properties, list(properties))
 
@@ -98,10 +98,11 @@ def _branch(tool: ToolSpec, definitions: JsonObject) -> JsonObject:
 class _Rewriter:
     """Rewrites one schema of a tool; what it refers to goes to ``definitions``, so recursion stays recursion."""
 
-    def __init__(self, tool: str, root: JsonObject, definitions: JsonObject) -> None:
+    def __init__(self, tool: str, root: JsonObject, definitions: JsonObject, limits: ReplyLimits) -> None:
         self._tool = tool
         self._root = root
         self._definitions = definitions
+        self._limits = limits
         self._names: dict[str, str] = {}
 
     def arguments(self) -> JsonObject:
@@ -110,7 +111,7 @@ class _Rewriter:
 
     def rewritten(self, schema: Any) -> JsonObject:
         if not isinstance(schema, dict) or not schema:
-            return _FREE
+            return _free(self._limits)
         if "$ref" in schema:
             return {"$ref": self._local(schema["$ref"])}
         if "allOf" in schema:
@@ -128,7 +129,7 @@ class _Rewriter:
         if not kind:
             kind = _implied(schema)
             if kind is None:
-                return _FREE
+                return _free(self._limits)
         kinds: list[str] = kind if isinstance(kind, list) else [kind]
         if len(kinds) > 1:
             return {"anyOf": [self._typed({**schema, "type": one}) for one in kinds]}
@@ -145,7 +146,7 @@ class _Rewriter:
             if _regular(pattern):
                 result["pattern"] = pattern
             if "pattern" not in result or any(sign in pattern for sign in ("*", "+", ",}")):
-                result.setdefault("maxLength", max(MAX_TEXT, result.get("minLength", 0)))
+                result.setdefault("maxLength", max(self._limits.text, result.get("minLength", 0)))
         if kinds[0] == "integer":
             result.setdefault("minimum", -MAX_INTEGER)
             result.setdefault("maximum", MAX_INTEGER)
@@ -155,7 +156,7 @@ class _Rewriter:
         properties = schema.get("properties") or {}
         others = schema.get("additionalProperties")
         if not properties and others is None and "properties" not in schema:
-            return _FREE_OBJECT
+            return _free_object(self._limits)
         needed = [name for name in schema.get("required") or () if name in properties]
         return {
             "type": "object",
@@ -170,7 +171,7 @@ class _Rewriter:
             result["prefixItems"] = [self.rewritten(item) for item in prefix]
         items = schema.get("items")
         result["items"] = False if items is False else self.rewritten(items)
-        result.setdefault("maxItems", max(MAX_ITEMS, result.get("minItems", 0)))
+        result.setdefault("maxItems", max(self._limits.items, result.get("minItems", 0)))
         return result
 
     def _merged(self, schema: JsonObject) -> JsonObject:
@@ -205,6 +206,25 @@ class _Rewriter:
             if prefix != "#":
                 raise SchemaError(f"a schema of tool {self._tool!r} refers to {reference!r}, which it does not have")
         return target
+
+
+def _free(limits: ReplyLimits) -> JsonObject:
+    """Any JSON, two levels deep: deeper and wider a model only runs on."""
+    scalars = _scalars(limits)
+    listed = {"type": "array", "items": {"anyOf": [*scalars, _flat(limits)]}, "maxItems": min(6, limits.items)}
+    return {"anyOf": [*scalars, _flat(limits), listed]}
+
+
+def _free_object(limits: ReplyLimits) -> JsonObject:
+    return {"type": "object", "additionalProperties": _free(limits)}
+
+
+def _flat(limits: ReplyLimits) -> JsonObject:
+    return {"type": "object", "additionalProperties": {"anyOf": _scalars(limits)}}
+
+
+def _scalars(limits: ReplyLimits) -> list[JsonObject]:
+    return [_string(limits.text), {"type": "number"}, {"type": "boolean"}, {"type": "null"}]
 
 
 def _joined(shared: JsonObject, part: Any) -> JsonObject:

@@ -20,6 +20,7 @@ _OLLAMA_CUTS = "it cuts long prompts without a word unless started with OLLAMA_C
 _CORES_PER_SLOT = 4  # more slots answer more slowly each; below it they only share the cores
 _LEAST_SLOTS = 2
 _LOCAL_CONTEXT = 8192
+_SMALL_BYTES = 3_000_000_000  # about three billion weights of four bits and a half
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class ChosenModel:
     """A model that was chosen, not yet opened.
 
     ``reason`` is a sentence for the user. ``settings`` are those that the choice settled: name, base URL, and no more
-    requests in flight than a model on this machine can take. ``is_local`` models cost nothing. ``open()`` gives the
-    bare model; ``stack.build_stack`` puts the wrappers around it.
+    requests in flight than a model on this machine can take. ``is_local`` models cost nothing; ``is_small`` ones have a
+    few billion weights at most. ``open()`` gives the bare model; ``stack.build_stack`` puts the wrappers around it.
     """
 
     name: str
@@ -36,6 +37,7 @@ class ChosenModel:
     settings: ModelSettings
     is_local: bool
     _opener: Callable[[], AbstractAsyncContextManager[ChatModel]] = field(repr=False)
+    is_small: bool = False
 
     def open(self) -> AbstractAsyncContextManager[ChatModel]:
         """The model, ready to be asked, for the length of an ``async with`` block."""
@@ -134,6 +136,7 @@ def _embedded(settings: ModelSettings, reason: str) -> ChosenModel:
         settled,
         True,
         lambda: _opened_here(None, settled),
+        is_small=True,
     )
 
 
@@ -143,6 +146,7 @@ def _gguf(path: Path, settings: ModelSettings) -> ChosenModel:
     try:
         with path.open("rb") as file:
             magic = file.read(4)
+            size = file.seek(0, os.SEEK_END)
     except OSError as cause:
         raise ConfigError(f"cannot read the model {path}: {cause.strerror}: check the path after gguf:") from None
     if magic != b"GGUF":
@@ -154,6 +158,7 @@ def _gguf(path: Path, settings: ModelSettings) -> ChosenModel:
         settled,
         True,
         lambda: _opened_here(path, settled),
+        is_small=size < _SMALL_BYTES,
     )
 
 

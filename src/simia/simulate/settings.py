@@ -19,8 +19,12 @@ class SimulateSettings(Settings):
     Lengths in characters keep a prompt within a small model's context: the tools' result schemas are shown if all of
     them together have at most ``returns_chars`` (0: never), the results in a longer exemplar than ``exemplar_chars``
     are thinned out, and a tool simulator sees ``state_chars`` of the state and ``history_chars`` of the past.
+
+    ``profile`` "small" bounds what a whole conversation may hold and shortens what is left open here (:data:`SMALL`);
+    "auto" means "small" for the embedded model and for GGUF files below 3 GB, and "full" for all others.
     """
 
+    profile: Literal["auto", "full", "small"] = "auto"
     mode: Literal["trajectory", "turns"] = "trajectory"
     temperature: float = Field(default=1.0, ge=0)
     max_tokens: int = Field(default=4096, ge=64)
@@ -37,3 +41,21 @@ class SimulateSettings(Settings):
     state_chars: int = Field(default=8000, ge=200)
     history_chars: int = Field(default=8000, ge=200)
     seed: int = 0
+
+    def for_model(self, *, is_small: bool) -> "SimulateSettings":
+        """These settings with the profile decided, and for a small one with :data:`SMALL` where nothing was set."""
+        profile = self.profile if self.profile != "auto" else "small" if is_small else "full"
+        values = {key: value for key, value in SMALL.items() if key not in self.model_fields_set}
+        return self.model_copy(update={"profile": profile, **(values if profile == "small" else {})})
+
+
+SMALL: dict[str, int] = {
+    "max_tokens": 1280,
+    "max_exchanges": 3,
+    "attempts": 1,
+    "returns_chars": 0,
+    "exemplar_chars": 3000,
+    "state_chars": 3000,
+    "history_chars": 3000,
+}
+"""What a model of a few billion weights at most can use: it is slow on a processor, and lost in long prompts."""

@@ -160,7 +160,12 @@ class TrajectorySimulator:
 
     def _schema(self, world: WorldSpec, count: int) -> JsonObject:
         most = min(count + 1, self._settings.max_exchanges)
-        schema = exchanges.reply_schema(world.tools, max_exchanges=most, thoughts=self._settings.thoughts)
+        schema = exchanges.reply_schema(
+            world.tools,
+            max_exchanges=most,
+            thoughts=self._settings.thoughts,
+            limits=exchanges.SMALL if self._settings.profile == "small" else exchanges.FULL,
+        )
         # A small model ends too early: the length of the plan holds from below as well.
         several = {**schema["properties"]["exchanges"], "minItems": max(1, count - 1)}
         return {**schema, "properties": {**schema["properties"], "exchanges": several}}

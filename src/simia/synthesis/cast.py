@@ -40,6 +40,11 @@ class Cast:
             return names["model"]
         return ", ".join(f"{role} {name}" for role, name in names.items())
 
+    def settled(self, recipe: Recipe) -> Recipe:
+        """``recipe`` with what its models decide: a small one gets shorter prompts and replies."""
+        is_small = any(chosen.is_small for role, chosen in self.chosen.items() if role != "judge")
+        return recipe.model_copy(update={"simulate": recipe.simulate.for_model(is_small=is_small)})
+
     @property
     def in_flight(self) -> int:
         """How many items are worth working on at once."""

@@ -48,6 +48,7 @@ def estimate(recipe: Recipe, cast: Cast) -> Estimate:
         SeedError: the source cannot be used at all.
         ConfigError: no seed passes the rules, or a price file is wrong.
     """
+    recipe = cast.settled(recipe)
     seeds = [seed for seed in _sound_seeds(recipe) if seed is not None]
     if not seeds:
         raise ConfigError(f"no seed of {recipe.seeds.source} passes the rules: see simia seeds inspect")

@@ -81,6 +81,7 @@ async def synthesise(
     unknown = [stage for stage in stages if stage not in STAGES]
     if unknown:
         raise ConfigError(f"no stage {', '.join(unknown)}: the stages are {', '.join(STAGES)}")
+    recipe = cast.settled(recipe)
     asks_models = bool({"prefilter", "generate"} & set(stages))
     if asks_models or not resume:
         manifest = manifest_of(recipe, cast)

@@ -30,6 +30,15 @@ from simia.types import ChatReply, ChatRequest
 # often. These two are llama.cpp's names; both are sent, so that no default of a server decides a result.
 _MIN_P = 0.05
 _TOP_K = 0
+# Small models fall into loops and copy the example. From the length of a long address on, each further token that goes
+# on with something said before becomes less likely; ids, names and the keys of JSON are shorter and stay untouched.
+_DRY = {
+    "dry_multiplier": 0.8,
+    "dry_base": 1.75,
+    "dry_allowed_length": 20,
+    "dry_penalty_last_n": 1 << 17,
+    "dry_sequence_breakers": ["\n", ":", '"', "*"],
+}
 # llama.cpp writes its log from a thread of its own.
 _LOG_SETTLES_S = 0.02
 _REFUSED_GRAMMAR = "llg error:"
@@ -116,6 +125,7 @@ class EmbeddedModel:
             "top_k": _TOP_K,
             "min_p": _MIN_P,
             "cache_prompt": True,
+            **_DRY,
         }
         if request.sampling.seed is not None:
             body["seed"] = request.sampling.seed & 0x7FFFFFFF

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from simia.config import Settings
 from simia.errors import ConfigError, FormatError
-from simia.synthesis.postprocess import coerce, repair, structure, text
+from simia.synthesis.postprocess import coerce, repair, structure, substance, text
 from simia.synthesis.postprocess.edit import Context, Pass, Signs
 from simia.types import Dropped, JsonObject, Kept, Seed, Trajectory, WorldSpec
 
@@ -29,6 +29,8 @@ PASSES: dict[str, Pass] = {
         Pass("complete_end", structure.complete_end),
         Pass("leaked_markers", text.leaked_markers, text.MARKER_SIGNS),
         Pass("placeholder_ids", text.placeholder_ids, text.PLACEHOLDER_SIGNS),
+        Pass("grounded_ids", substance.grounded_ids),
+        Pass("no_repetition", substance.no_repetition),
     )
 }
 """Every pass by name, in the order in which they make sense."""

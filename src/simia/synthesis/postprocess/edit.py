@@ -1,5 +1,6 @@
 """What a postprocess pass is, and what it may look at beside the trajectory."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,6 +53,12 @@ class Context:
             parts += [self.seed.task, [message.model_dump(mode="json") for message in self.seed.reference]]
             parts += [self.seed.initial_state]
         return canonical_json(parts).decode("utf-8", "surrogatepass").lower()
+
+    @cached_property
+    def plain_world(self) -> str:
+        """Policy and tools as letters and digits in lower case."""
+        said = canonical_json([self.world.policy, [tool.as_openai() for tool in self.world.tools]])
+        return re.sub(r"[\W_]+", "", said.decode("utf-8", "surrogatepass")).lower()
 
 
 Apply = Callable[[Trajectory, Context], Trajectory | Dropped]

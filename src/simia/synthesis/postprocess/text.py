@@ -35,7 +35,7 @@ MARKER_SIGNS = (
     r"<\|[\w ]{1,40}\||</?(?:tool_call|tool_response|tools|think|answer|function_call|observation)>"
     r"|\[/?(?:inst|available_tools|tool_calls|tool_results)\]|<</?sys>>"
     r'|(?:"|\\n)(?:\#{1,3} ?)?(?:human|user|assistant|system|instruction|response|observation|function_call):'
-    r"|an? (?:ai|artificial intelligence) |\{\{|\{%|\$\{\w"
+    r"|an? (?:ai|artificial intelligence) |\{\{|\{%|\$\{"
 )
 PLACEHOLDER_SIGNS = (
     r"abc[-_]?123|xyz[-_]?[147]|112233|123456|987654|xxxx|\#xxx|your_\w{1,24}_here|placeholder"

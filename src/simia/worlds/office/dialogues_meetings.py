@@ -435,13 +435,8 @@ def meeting_dialogues() -> tuple[Dialogue, ...]:
                     "I want to lock Mateo and Yuki and myself into Cedar for a three-hour app workshop next Wednesday. "
                     "What's possible?"
                 ),
-                do_all(
-                    ("find_people", {"words": "engineering"}),
-                    (
-                        "free_slots",
-                        {"person_ids": ["p-petrova", "p-ruiz", "p-tanaka"], "date": "2025-08-27", "minutes": 90},
-                    ),
-                ),
+                do("find_people", words="engineering"),
+                do("free_slots", person_ids=["p-petrova", "p-ruiz", "p-tanaka"], date="2025-08-27", minutes=90),
                 Say(
                     "A single meeting can last two hours at most, so three hours in one go won't work. But the three "
                     "of you are free all day on Wednesday, 27 August. I could split it: 10:00 to 11:30 and, after "

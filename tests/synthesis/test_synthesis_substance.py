@@ -1,0 +1,127 @@
+"""Ids that come from somewhere and sentences that go somewhere: what is dropped, and what is not."""
+
+import pytest
+
+from simia.seeds import read
+from simia.synthesis.postprocess import PASSES
+from simia.synthesis.postprocess.edit import Context
+from simia.types import (
+    AssistantMessage,
+    Dropped,
+    Message,
+    Provenance,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    Trajectory,
+    UserMessage,
+    WorldSpec,
+)
+
+WORLD = WorldSpec(
+    name="shop",
+    policy="Every gift card has the number GC-100.",
+    tools=(ToolSpec(name="get_order", description="Look an order up.", parameters={"type": "object"}),),
+    licence="Apache-2.0",
+)
+
+
+def judged(name: str, *messages: Message) -> str | None:
+    provenance = Provenance(run="r", seed="s", attempt=0, model="m", prompts={}, licence="Apache-2.0")
+    trajectory = Trajectory(world=WORLD.content_id, task="t", messages=messages, provenance=provenance)
+    result = PASSES[name].apply(trajectory, Context(WORLD))
+    return result.rule if isinstance(result, Dropped) else None
+
+
+def asking(**arguments: object) -> AssistantMessage:
+    return AssistantMessage(content="", tool_calls=(ToolCall(id="c1", name="get_order", arguments=arguments),))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"order_id": "W99"},
+        {"order_ids": ["W12", "W99"]},
+        {"orderId": "W99"},
+        {"order": {"id": 77}},
+        {"email": "someone@example.com"},
+        {"order_id": ""},
+        {"order_id": "#"},
+    ],
+)
+def test_an_id_that_nobody_said_is_dropped(arguments: dict[str, object]) -> None:
+    assert judged("grounded_ids", UserMessage(content="Where is my order W12?"), asking(**arguments)) == "ungrounded_id"
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("Where is my order W12?", {"order_id": "W12"}),
+        ("where is w 12", {"order_id": "#W12"}),
+        ("I am Ann.Lee@Example.com", {"email": "ann.lee@example.com"}),
+        ("I have a gift card", {"card_number": "GC-100"}),
+        ("Order something nice", {"title": "Surprise 7", "amount": 12, "valid": True}),
+    ],
+)
+def test_what_the_user_or_the_world_said_may_be_asked_for(said: str, arguments: dict[str, object]) -> None:
+    assert judged("grounded_ids", UserMessage(content=said), asking(**arguments)) is None
+
+
+def test_an_id_from_an_earlier_result_is_known_but_one_from_a_later_result_is_not() -> None:
+    user = UserMessage(content="Where is my order?")
+    result = ToolMessage(call_id="c1", name="get_order", content='{"orders":["W77"]}')
+    second = AssistantMessage(
+        content="", tool_calls=(ToolCall(id="c2", name="get_order", arguments={"order_id": "W77"}),)
+    )
+    assert judged("grounded_ids", user, asking(name="Ann"), result, second) is None
+    assert judged("grounded_ids", user, asking(order_id="W77"), result) == "ungrounded_id"
+
+
+def test_what_only_the_agent_said_is_no_source_of_ids() -> None:
+    talk = (UserMessage(content="Help me."), AssistantMessage(content="Is it W55?"), UserMessage(content="Maybe."))
+    assert judged("grounded_ids", *talk, asking(order_id="W55")) == "ungrounded_id"
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        (UserMessage(content="Hi"), AssistantMessage(content="I am done, I am done. " * 20)),
+        (
+            UserMessage(content="Please tell me where my order is."),
+            AssistantMessage(content="Which one?"),
+            UserMessage(content="Please tell me where my order is."),
+        ),
+    ],
+)
+def test_talk_that_turns_in_circles_is_dropped(messages: tuple[Message, ...]) -> None:
+    assert judged("no_repetition", *messages) == "repetition"
+
+
+def test_a_question_may_be_asked_again_later() -> None:
+    question = AssistantMessage(content="Please restart your phone and tell me what it shows.")
+    talk = (
+        UserMessage(content="No signal."),
+        question,
+        UserMessage(content="Still none."),
+        AssistantMessage(content="Then take the SIM card out."),
+        UserMessage(content="Done."),
+        question,
+    )
+    assert judged("no_repetition", *talk) is None
+
+
+def test_a_long_list_of_records_is_no_repetition() -> None:
+    rows = "; ".join(f"order W{number} of {number} items is delivered" for number in range(40))
+    assert judged("no_repetition", UserMessage(content="List them."), AssistantMessage(content=rows)) is None
+
+
+@pytest.mark.parametrize("source", ["bundled:shop", "bundled:office"])
+@pytest.mark.parametrize("name", ["grounded_ids", "no_repetition"])
+def test_the_bundled_seeds_are_never_dropped(source: str, name: str) -> None:
+    assert [seed.id for seed in read(source) if judged_in(name, seed.world, seed.reference)] == []
+
+
+def judged_in(name: str, world: WorldSpec, messages: tuple[Message, ...]) -> bool:
+    provenance = Provenance(run="r", seed="s", attempt=0, model="m", prompts={}, licence="Apache-2.0")
+    trajectory = Trajectory(world=world.content_id, task="t", messages=messages, provenance=provenance)
+    return isinstance(PASSES[name].apply(trajectory, Context(world)), Dropped)
