@@ -5,7 +5,8 @@
 The endpoint is ``simia.models.mock_server`` in a process of its own; the run is another process, so that its CPU time
 and its peak of resident memory are its own. Prints one line: conversations a second by span (first request to last
 outcome), CPU per conversation over that of starting up (a run of ``--baseline`` conversations is taken first and
-subtracted), peak memory, what was delivered, and after an outage how long full speed took to come back.
+subtracted), peak memory, what was delivered, and after an outage how long full speed took to come back. The prompt has
+20 KB; with ``--structured`` each request also carries the JSON Schema of its reply, as a run does by default.
 """
 
 import argparse
@@ -51,12 +52,13 @@ class _Clock(Silent):
             self.by_second[second] = self.by_second.get(second, 0) + 1
 
 
-def run_once(base_url: str, seeds: Path, folder: Path, count: int, in_flight: int) -> None:
+def run_once(base_url: str, seeds: Path, folder: Path, args: argparse.Namespace) -> None:
     """The measured process: one run, its figures as JSON on standard output."""
     import uvloop
 
-    words = [f"count={count}", f"seeds.source={seeds}", "model.name=mock", f"model.base_url={base_url}"]
-    words += [f"model.max_in_flight={in_flight}", "model.timeout_s=60", "simulate.structured=false"]
+    words = [f"count={args.count}", f"seeds.source={seeds}", "model.name=mock", f"model.base_url={base_url}"]
+    words += [f"model.max_in_flight={args.in_flight}", "model.timeout_s=60"]
+    words += [f"simulate.structured={str(args.structured).lower()}"]
     recipe = read_recipe("shop", words)
     clock = _Clock()
     before = resource.getrusage(resource.RUSAGE_SELF)
@@ -87,11 +89,12 @@ def main() -> None:
     parser.add_argument("--latency", default="0")
     parser.add_argument("--fault-rate", default="0")
     parser.add_argument("--outage", default=None)
+    parser.add_argument("--structured", action="store_true", help="send the reply's JSON Schema with each request")
     parser.add_argument("--folder", type=Path, default=None, help="where the run folders go; kept if named")
     parser.add_argument("--run", nargs=3, metavar=("URL", "SEEDS", "FOLDER"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.run:
-        run_once(args.run[0], Path(args.run[1]), Path(args.run[2]), args.count, args.in_flight)
+        run_once(args.run[0], Path(args.run[1]), Path(args.run[2]), args)
         return
     home = args.folder or Path(tempfile.mkdtemp(prefix="simia-bench-"))
     home.mkdir(parents=True, exist_ok=True)
@@ -127,6 +130,7 @@ def _measured(home: Path, args: argparse.Namespace, count: int) -> dict[str, Any
         url = next(word for word in line.split() if word.startswith("http"))
         run = home / f"run-{count}-{os.getpid()}"
         command = [sys.executable, __file__, "--count", str(count), "--in-flight", str(args.in_flight)]
+        command += ["--structured"] if args.structured else []
         command += ["--run", url, str(home / "seeds.jsonl"), str(run)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         shutil.rmtree(run, ignore_errors=True)

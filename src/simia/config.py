@@ -77,8 +77,16 @@ def checked(model: type[S], settings: dict[str, Any], origin: str) -> S:
 
 def rng_for(seed: int, item_id: str, attempt: int = 0) -> random.Random:
     """The random numbers of one attempt at one item: the same in every process, independent of order and neighbours."""
-    digest = hashlib.sha256(f"{seed}\x1f{item_id}\x1f{attempt}".encode()).digest()
-    return random.Random(int.from_bytes(digest[:16], "big"))
+    return random.Random(int.from_bytes(_digest(seed, item_id, attempt)[:16], "big"))
+
+
+def bits_for(seed: int, item_id: str, attempt: int, count: int) -> int:
+    """A number of ``count`` random bits, at most 256, as deterministic as :func:`rng_for` and without its generator."""
+    return int.from_bytes(_digest(seed, item_id, attempt), "big") >> (256 - count)
+
+
+def _digest(seed: int, item_id: str, attempt: int) -> bytes:
+    return hashlib.sha256(f"{seed}\x1f{item_id}\x1f{attempt}".encode()).digest()
 
 
 def _read_value(text: str) -> Any:

@@ -15,12 +15,13 @@ from simia.types import AssistantMessage, JsonObject, Plan, Seed, UserMessage
 
 P = TypeVar("P", bound=Hashable)
 
-_ID = re.compile(r"(?=.*\d)[#\w-]{3,24}\Z", re.ASCII)
+_ID = re.compile(r"(?=.*\d)[#\w-]{3,24}\Z", re.ASCII)  # as long as _LONGEST_ID
 _DATE_OR_NUMBER = re.compile(r"\d{4}-\d\d(-\d\d)?\Z|[\d-]{1,7}\Z")
 _MOST_IDS = 8
 _PER_NAME = 2
 _MOST_ENTRIES = 3
-_DIGITS = "0123456789"
+_LONGEST_ID = 24
+_MIXED = re.compile(r"[A-Z]\d+[A-Z]|\d[A-Z]")
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
@@ -100,11 +101,11 @@ def _ids(value: JsonObject) -> tuple[tuple[str, str], ...]:
 
 def _like(value: str, rng: Random) -> str:
     """Another id of the shape of ``value``: new digits, and new capitals where they are mixed with digits."""
-    mixed = re.search(r"[A-Z]\d+[A-Z]|\d[A-Z]", value) is not None
-    digits = iter(rng.choices(_DIGITS, k=len(value)))
+    digits = iter(str(rng.randrange(10**_LONGEST_ID, 10 ** (_LONGEST_ID + 1))))
+    if _MIXED.search(value) is None:
+        return "".join([next(digits) if char.isdigit() else char for char in value])
     letters = iter(rng.choices(_LETTERS, k=len(value)))
-    drawn = (next(digits) if char.isdigit() else next(letters) if mixed and char.isupper() else char for char in value)
-    return "".join(drawn)
+    return "".join([next(digits) if char.isdigit() else next(letters) if char.isupper() else char for char in value])
 
 
 def _calls(value: JsonObject) -> Iterator[JsonObject]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 
-from simia.config import rng_for
+from simia.config import bits_for, rng_for
 from simia.prompts import new_tag
 from simia.types import Plan, Seed
 
@@ -38,7 +38,7 @@ class Draws:
 
     def sampling_seed(self, purpose: str) -> int:
         """What ``Sampling.seed`` is for one request; 31 bits, because some servers refuse more."""
-        return self.rng(purpose).getrandbits(_SEED_BITS)
+        return bits_for(self.seed, f"{self.item_id}\x1f{purpose}", self.attempt, _SEED_BITS)
 
     def characters(self, purpose: str) -> str:
         """Three groups of random letters and digits: what a model builds new ids from, instead of its habits."""
