@@ -141,6 +141,117 @@ def test_a_new_name_of_the_length_limit_is_learned() -> None:
     assert [body.get("max_completion_tokens") for body in picky.bodies] == [None, 9, 9]
 
 
+REASONING = Sampling(temperature=0, max_tokens=9, seed=4)
+
+
+def refuses_what_reasoning_models_refuse(body: dict[str, Any]) -> str | None:
+    if "max_tokens" in body:
+        return (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+        )
+    if body.get("temperature", 1) != 1:
+        return (
+            "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default (1) value is "
+            "supported."
+        )
+    return "Unsupported parameter: 'top_p' is not supported with this model." if "top_p" in body else None
+
+
+def test_what_a_reasoning_model_does_not_take_is_learned_once_and_left_out() -> None:
+    picky = Picky(refuses_what_reasoning_models_refuse)
+    ask(MockServer(picky), *[asking(str(number), sampling=REASONING) for number in range(4)])
+    assert len(picky.bodies) == 3 + 4
+    assert all({"temperature", "top_p", "max_tokens"}.isdisjoint(body) for body in picky.bodies[3:])
+    assert all(body["max_completion_tokens"] == 9 for body in picky.bodies[3:])
+    assert all(body["seed"] == 4 for body in picky.bodies)
+
+
+def test_the_user_is_told_once_what_is_left_out() -> None:
+    said: list[str] = []
+    picky = Picky(refuses_what_reasoning_models_refuse)
+    ask(MockServer(picky), *[asking(str(number), sampling=REASONING) for number in range(4)], say=said.append)
+    assert [line.split(" does not take ")[1].split(":")[0] for line in said] == ["temperature", "top_p"]
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        ("`temperature` and `top_p` cannot both be specified for this model. Please use only one.", "top_p"),
+        ("invalid temperature: only 1 is allowed for this model", "temperature"),
+        ("`temperature` is deprecated for this model.", "temperature"),
+        ("Unrecognized request argument supplied: top_p", "top_p"),
+        ('[{"type":"extra_forbidden","loc":["body","top_p"],"msg":"Extra inputs are not permitted"}]', "top_p"),
+    ],
+)
+def test_a_refused_field_is_recognised_in_the_words_of_each_server(words: str, field: str) -> None:
+    picky = Picky(lambda body: words if field in body else None)
+    ask(MockServer(picky), asking())
+    assert len(picky.bodies) == 2
+    assert field not in picky.bodies[1]
+
+
+def test_a_value_out_of_range_is_the_users_and_not_learned() -> None:
+    picky = Picky(lambda body: "Invalid 'temperature': expected a value <= 2, but got 5 instead.")
+    with pytest.raises(RequestRefused, match="expected a value"):
+        ask(MockServer(picky), asking())
+    assert len(picky.bodies) == 1
+
+
+def test_a_moderated_text_fails_alone() -> None:
+    def moderates(body: dict[str, Any]) -> str | tuple[int, dict[str, Any]]:
+        if body["messages"][-1]["content"] != "bad":
+            return "hello"
+        return 403, {"error": {"message": "Your chosen model requires moderation and your input was flagged"}}
+
+    async def run() -> str:
+        async with MockServer(moderates) as server, EndpointModel("m", server.base_url, key=KEY) as model:
+            with pytest.raises(RequestRefused, match="will not answer this one text"):
+                await model.complete(asking("bad"))
+            return (await model.complete(asking("good"))).text
+
+    assert asyncio.run(run()) == "hello"
+
+
+def test_a_gateway_whose_servers_lack_schemas_is_asked_for_less() -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def gateway(body: dict[str, Any]) -> str | tuple[int, dict[str, Any]]:
+        bodies.append(body)
+        if "response_format" in body:
+            return 404, {"error": {"message": "No endpoints found that support structured outputs", "code": 404}}
+        return "{}"
+
+    assert ask(MockServer(gateway), asking(response_schema=SCHEMA))[0].text == "{}"
+    assert "response_format" not in bodies[-1]
+
+
+CLOSED = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+
+
+def test_a_schema_that_a_server_drops_without_a_word_is_found_out_and_spoils_no_other() -> None:
+    """llama.cpp answers a grammar that it cannot compile with free text."""
+    hard = {**CLOSED, "properties": {"a": {"type": "integer"}}}
+    bodies: list[dict[str, Any]] = []
+
+    def drops_hard(body: dict[str, Any]) -> str:
+        bodies.append(body)
+        hard_asked = '"integer"' in str(body.get("response_format", "")).replace("'", '"')
+        return '{"free": "text"}' if hard_asked else '{"a": "b"}'
+
+    requests = [asking(str(n), response_schema=schema) for n in range(3) for schema in (CLOSED, hard)]
+    ask(MockServer(drops_hard), *requests)
+    asked = [body["response_format"]["type"] for body in bodies]
+    assert asked == ["json_schema"] * 5 + ["json_object"]
+    assert "JSON Schema" in bodies[-1]["messages"][-1]["content"]
+
+
+def test_a_reply_that_is_only_too_long_is_no_sign_of_disobedience() -> None:
+    short = {**CLOSED, "properties": {"a": {"type": "string", "maxLength": 1}}}
+    picky = Picky(lambda body: None, answer='{"a": "much too long"}')
+    ask(MockServer(picky), *[asking(str(n), response_schema=short) for n in range(5)])
+    assert {body["response_format"]["type"] for body in picky.bodies} == {"json_schema"}
+
+
 def test_a_server_without_seeds_gets_none() -> None:
     picky = Picky(lambda body: "seed: Extra inputs are not permitted" if "seed" in body else None)
     ask(MockServer(picky), asking(sampling=Sampling(temperature=1, max_tokens=9, seed=4)))

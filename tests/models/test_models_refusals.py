@@ -19,7 +19,7 @@ from simia.errors import (
     ServerFailed,
     StructuredOutputUnsupported,
 )
-from simia.models.refusals import Asked, refusal, retry_after_s
+from simia.models.refusals import Asked, is_about_one_text, refusal, retry_after_s
 
 KEY = "sk-1234567890abcdef"
 ASKED = Asked(shown="http://host/v1", model="tiny", key=KEY, key_name="OPENAI_API_KEY")
@@ -85,6 +85,49 @@ def test_an_overflow_is_recognised_in_the_words_of_each_server(status: int, mess
 )
 def test_a_refused_schema_is_recognised(message: str) -> None:
     assert type(said(400, message)) is StructuredOutputUnsupported
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "more"),
+    [
+        (403, "Your chosen model requires moderation and your input was flagged", {}),
+        (403, "openai/gpt-4o requires moderation on Azure. Your input was flagged for \"violence\".", {}),
+        (400, "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+         {"code": "content_filter"}),
+        (400, "Invalid prompt: your prompt was flagged as potentially violating our usage policy.", {}),
+        (400, "Your request was rejected as a result of our safety system.", {}),
+        (400, "Content Exists Risk", {}),
+        (400, "Input data may contain inappropriate content.", {"code": "data_inspection_failed"}),
+    ],
+)  # fmt: skip
+def test_a_moderated_text_is_the_refusal_of_one_item(status: int, message: str, more: dict[str, str]) -> None:
+    error = said(status, message, **more)
+    assert type(error) is RequestRefused
+    assert is_about_one_text(error)
+
+
+@pytest.mark.parametrize("message", ["Forbidden", "Your account was flagged for abuse", "Key limit exceeded"])
+def test_any_other_403_is_about_the_key_and_says_so(message: str) -> None:
+    error = said(403, message)
+    assert type(error) is AuthenticationFailed
+    assert "check what the key in OPENAI_API_KEY may do" in str(error)
+
+
+def test_a_refused_parameter_is_not_about_one_text() -> None:
+    error = said(400, "Unsupported parameter: 'top_p' is not supported with this model.")
+    assert type(error) is RequestRefused
+    assert not is_about_one_text(error)
+
+
+@pytest.mark.parametrize("status", [400, 404, 422])
+def test_servers_without_schemas_are_told_from_a_missing_model(status: int) -> None:
+    error = said(status, "No endpoints found that support structured outputs")
+    assert type(error) is StructuredOutputUnsupported
+
+
+def test_the_name_of_a_missing_model_is_no_word_of_the_protocol() -> None:
+    asked = Asked(shown="http://host/v1", model="grammar-7b", key=None, key_name="KEY")
+    assert type(refusal(404, {}, b"model 'grammar-7b' not found", asked)) is ModelNotFound
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ One attempt per call: trying again, limiting and counting are the wrappers' (see
 of a vendor's SDK, because an SDK costs ten times the CPU per request.
 """
 
+import re
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
@@ -27,8 +28,8 @@ from simia.models.address import Address, usable_key
 from simia.models.answers import read_completion
 from simia.models.refusals import Asked, is_about_one_schema, refusal
 from simia.models.settings import Structured
-from simia.models.wire import Dialect, Mode, RequestWriter
-from simia.types import ChatReply, ChatRequest
+from simia.models.wire import MAY_GO, Dialect, Mode, RequestWriter
+from simia.types import ChatReply, ChatRequest, JsonObject
 
 _MODES: dict[Structured, tuple[Mode, ...]] = {
     "auto": ("schema", "json_object", "off"),
@@ -39,13 +40,27 @@ _MODES: dict[Structured, tuple[Mode, ...]] = {
 _CONNECT_S = 30.0
 # Two such replies in a row are no accident of one draw.
 _IGNORED_REPLIES = 2
+# As OpenAI, Azure, Anthropic, Moonshot and servers on pydantic say that they do not take a field, near its name.
+_NOT_TAKEN = (
+    r"(?:unsupported|not supported|does not support|not permitted|not allowed|extra[ _]|unknown|unrecognized|"
+    r"unexpected|deprecated|only the default|only 1 is|cannot both be)"
+)
+_REFUSES = {
+    field: re.compile(rf"\b{field}\b[^.]{{0,80}}{_NOT_TAKEN}|{_NOT_TAKEN}[^.]{{0,60}}\b{field}\b", re.IGNORECASE)
+    for field in MAY_GO
+}
 
 
 class EndpointModel:
     """A model behind an address. Use it as an async context manager; the connections live as long as the block.
 
     What the server was found to understand (how a schema is enforced, what the length limit is called) is remembered
-    for the life of the object, so each discovery costs one refused request.
+    for the life of the object, so each discovery costs one refused request. ``say`` is told of each that changes what
+    a model answers.
+
+    Under a ``response_schema`` the first replies to each schema are checked (``ShapeWatch``); where the server does not
+    keep to it, later requests ask for less and say the schema in words. A reply is never withheld for that: whether it
+    can be used is decided by whoever asked, who reads every one.
 
     Args:
         name: the model's name at the endpoint.
@@ -68,6 +83,7 @@ class EndpointModel:
         timeout_s: float = 600.0,
         structured: Structured = "auto",
         api_version: str | None = None,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         key = usable_key(key, key_name)
         self._name = name
@@ -80,6 +96,8 @@ class EndpointModel:
         self._dialect = Dialect(modes=_MODES[structured])
         self._may_step_down = structured == "auto"
         self._ignored = 0
+        self._keeps_schemas = False
+        self._say = say
         self._session: aiohttp.ClientSession | None = None
 
     def __repr__(self) -> str:
@@ -167,8 +185,9 @@ class EndpointModel:
             status = code if isinstance(code, int) and 400 <= code < 600 else 502
             raise refusal(status, {}, data, self._asked)
         reply = read_completion(body, asked=request.model, shown=self._address.shown)
-        if mode in ("schema", "json_object") and self._may_step_down:
-            self._watch(reply, mode)
+        schema = request.response_schema
+        if schema is not None and mode != "off" and self._may_step_down and reply.finish_reason == "stop":
+            self._watch(reply.text, schema, mode)
         return reply
 
     def _learn(self, error: ModelError, request: ChatRequest, mode: Mode) -> bool:
@@ -189,32 +208,44 @@ class EndpointModel:
         if "max_completion_tokens" in words and dialect.length_key == "max_tokens":
             self._dialect = replace(dialect, length_key="max_completion_tokens")
             return True
-        if request.sampling.seed is not None and dialect.sends_seed and _refuses_seed(words):
-            self._dialect = replace(dialect, sends_seed=False)
-            return True
+        for field in MAY_GO:
+            if field not in dialect.unsent and _REFUSES[field].search(words):
+                self._dialect = replace(dialect, unsent=dialect.unsent | {field})
+                self._tell(f"does not take {field}: it is left out from now on, and the model's own holds")
+                return True
         if "reasoning_content" in words and dialect.sends_reasoning:
             self._dialect = replace(dialect, sends_reasoning=False)
             return True
         return False
 
+    def _tell(self, what: str) -> None:
+        if self._say is not None:
+            self._say(f"{self._name} at {self._address.shown} {what}")
+
     def _refuse(self, mode: Mode) -> None:
         rest = tuple(left for left in self._dialect.modes if left != mode)
         self._dialect = replace(self._dialect, modes=rest or ("off",))
 
-    def _watch(self, reply: ChatReply, mode: Mode) -> None:
-        """Some servers accept ``response_format`` and ignore it: after two replies that are no JSON, stop trusting."""
-        if reply.finish_reason != "stop" or reply.text.lstrip()[:1] in ("", "{", "[", '"'):
+    def _watch(self, text: str, schema: JsonObject, mode: Mode) -> None:
+        """Some servers accept ``response_format`` and ignore it, wholly or for a schema that they cannot compile."""
+        is_json = text.lstrip()[:1] in ("", "{", "[", '"')
+        if is_json:
             self._ignored = 0
+        elif mode == "json_object" or not self._keeps_schemas:
+            self._ignored += 1
+            if self._ignored >= _IGNORED_REPLIES and mode in self._dialect.modes:
+                self._ignored = 0
+                self._tell(f"ignores response_format {mode}: it is asked for less from now on")
+                self._refuse(mode)
             return
-        self._ignored += 1
-        if self._ignored >= _IGNORED_REPLIES:
-            self._ignored = 0
-            self._refuse(mode)
-
-
-def _refuses_seed(words: str) -> bool:
-    lowered = words.lower()
-    return "seed" in lowered and any(sign in lowered for sign in ("unsupported", "extra", "unknown", "not supported"))
+        if mode == "schema":
+            watch = self._writer.watch(schema)
+            if watch.breaks(text):
+                self._tell(
+                    "does not keep to a JSON Schema that it accepted: it is told the schema in words from now on"
+                )
+                self._writer.step_down(schema)
+            self._keeps_schemas = self._keeps_schemas or watch.was_kept_to
 
 
 def _needs_proxy(address: Address) -> bool:

@@ -47,8 +47,20 @@ _NO_MODEL = re.compile(
     r"(?:no such|unknown|invalid|unsupported) model|invalid model name|not a valid model|try pulling it",
     re.IGNORECASE | re.DOTALL,
 )
+_MODERATED = re.compile(
+    r"moderation|content[ _-]?(?:policy|filter|management policy)|"
+    r"(?:input|prompt|content|message|request)s?\b[\w ,']{0,30}flagged|"
+    r"data_inspection_failed|inappropriate content|content exists risk|safety system|considered high risk|"
+    r"prohibited_content|responsibleaipolicyviolation",
+    re.IGNORECASE,
+)
 _NO_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance", re.IGNORECASE)
+NO_JSON = "cannot be written as JSON"
+"""In the refusal of a request that was never sent, because a text in it is no Unicode."""
+
 _LONGEST_WORDS = 300
+# In our own words, which no server's message cuts off.
+_DECLINED = "will not answer this one text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +85,15 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
     raw = words_of(body)
     words = asked.clean(raw)
     says = f": {words}" if words else ""
+    if status in (400, 403, 422, 451) and _MODERATED.search(raw):
+        return RequestRefused(f"the moderation of {asked.shown} {_DECLINED} (status {status}){says}")
+    if status == 403 and asked.key:
+        return AuthenticationFailed(
+            f"{asked.shown} forbids this (status 403): check what the key in {asked.key_name} may do, and whether it "
+            f"may use the model {asked.model!r}{says}"
+        )
     if status in (401, 403):
-        what = "is wrong or may not do this" if asked.key else "is not set"
+        what = "is wrong" if asked.key else "is not set"
         return AuthenticationFailed(
             f"{asked.shown} refused the key (status {status}); {asked.key_name} {what}: set it to a valid key{says}"
         )
@@ -91,6 +110,11 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
     # Older llama.cpp and some gateways report an overflow with a status of 5xx, which no retry would cure.
     if (status < 500 or "exceed_context_size" in raw) and _CONTEXT.search(raw):
         return ContextOverflow(f"the prompt and the reply asked for do not fit the context of {asked.model!r}{says}")
+    # Before the unknown model: a gateway says 404 where none of its servers knows schemas.
+    if status in (400, 404, 422, 501) and _STRUCTURED.search(_without(asked.model, raw)):
+        return StructuredOutputUnsupported(
+            f"{asked.shown} refuses the JSON Schema of the reply: set structured to json_object or off{says}"
+        )
     if status >= 500 or status in (409, 425):
         return ServerFailed(f"{asked.shown} failed (status {status}){says}")
     if status == 404 or (status in (400, 422) and _NO_MODEL.search(raw)):
@@ -100,10 +124,6 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
                 f"check the base URL (it usually ends with /v1) and the model {asked.model!r}{says}"
             )
         return ModelNotFound(f"{asked.shown} does not serve the model {asked.model!r}: check --model{says}")
-    if status in (400, 422, 501) and _STRUCTURED.search(raw):
-        return StructuredOutputUnsupported(
-            f"{asked.shown} refuses the JSON Schema of the reply: set structured to json_object or off{says}"
-        )
     if 300 <= status < 400:
         where = asked.clean(headers.get("Location", "nowhere"))
         return RequestRefused(f"{asked.shown} redirects to {where} (status {status}): use that as the base URL")
@@ -113,6 +133,12 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
 def is_about_one_schema(error: StructuredOutputUnsupported) -> bool:
     """Whether the server refuses this schema only, and not schemas as such."""
     return _ONE_SCHEMA.search(str(error)) is not None
+
+
+def is_about_one_text(error: RequestRefused) -> bool:
+    """Whether the refusal says something about what was sent, and nothing about other requests."""
+    words = str(error)
+    return _DECLINED in words or NO_JSON in words
 
 
 def words_of(body: bytes) -> str:
@@ -157,3 +183,8 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 def _names_model(words: str, model: str) -> bool:
     return bool(words) and (model in words or _NO_MODEL.search(words) is not None)
+
+
+def _without(model: str, words: str) -> str:
+    """``words`` without the model's name, which may look like a word of the protocol."""
+    return re.sub(rf"(?<!\w){re.escape(model)}(?!\w)", "", words) if model else words

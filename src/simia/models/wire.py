@@ -12,10 +12,15 @@ import orjson
 
 from simia.errors import RequestRefused
 from simia.formats import openai
+from simia.models.refusals import NO_JSON
+from simia.models.shape import ShapeWatch
 from simia.types import ChatRequest, JsonObject, Message, SystemMessage, ToolSpec, UserMessage
 
 Mode = Literal["schema", "json_object", "off"]
 """How a JSON Schema is enforced: ``response_format`` with the schema, ``response_format`` for any JSON, asking only."""
+
+MAY_GO = ("seed", "top_p", "temperature")
+"""Fields that a request may go without, the most dispensable first: reasoning models of vendors take none of them."""
 
 _INSTRUCTION = (
     "\n\nAnswer with one JSON document and nothing else: no code fence, no word before or after it. "
@@ -61,11 +66,13 @@ def _identity(thing: tuple[ToolSpec, ...] | JsonObject) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What one endpoint was found to understand. ``modes`` are those left to try, best first."""
+    """What one endpoint was found to understand. ``modes`` are those left to try, best first; ``unsent`` are those of
+    ``MAY_GO`` that it refuses.
+    """
 
     modes: tuple[Mode, ...]
     length_key: str = "max_tokens"
-    sends_seed: bool = True
+    unsent: frozenset[str] = frozenset()
     sends_reasoning: bool = True
 
 
@@ -73,6 +80,7 @@ class Dialect:
 class _SchemaForms:
     response_format: orjson.Fragment
     instruction: str
+    watch: ShapeWatch
     floor: int = 0
 
 
@@ -93,6 +101,10 @@ class RequestWriter:
     def step_down(self, schema: JsonObject) -> None:
         """From now on ask less of the server for this one schema, which it cannot compile."""
         self._forms(schema).floor += 1
+
+    def watch(self, schema: JsonObject) -> ShapeWatch:
+        """What is known of the server's obedience to this schema."""
+        return self._forms(schema).watch
 
     def body(self, request: ChatRequest, dialect: Dialect, mode: Mode) -> bytes:
         """The body of ``request``.
@@ -117,17 +129,20 @@ class RequestWriter:
                 fields["response_format"] = forms.response_format
             elif mode == "json_object":
                 fields["response_format"] = {"type": "json_object"}
-        fields["temperature"] = sampling.temperature
-        fields["top_p"] = sampling.top_p
+        # Also a top_p of 1 is said: vLLM, SGLang and llama.cpp have other defaults, some of them the model's own.
+        if "temperature" not in dialect.unsent:
+            fields["temperature"] = sampling.temperature
+        if "top_p" not in dialect.unsent:
+            fields["top_p"] = sampling.top_p
         fields[dialect.length_key] = sampling.max_tokens
-        if sampling.seed is not None and dialect.sends_seed:
+        if sampling.seed is not None and "seed" not in dialect.unsent:
             fields["seed"] = sampling.seed
         if sampling.stop:
             fields["stop"] = sampling.stop
         try:
             return orjson.dumps(fields)
         except orjson.JSONEncodeError as cause:
-            raise RequestRefused(f"a text in the request cannot be written as JSON: {cause}") from None
+            raise RequestRefused(f"a text in the request {NO_JSON}: {cause}") from None
 
     def _forms(self, schema: JsonObject) -> _SchemaForms:
         known = self._schemas.get(schema)
@@ -139,6 +154,7 @@ class RequestWriter:
         forms = _SchemaForms(
             response_format=orjson.Fragment(wrapped),
             instruction=_INSTRUCTION + text.decode(),
+            watch=ShapeWatch(schema),
         )
         return self._schemas.put(schema, forms)
 
