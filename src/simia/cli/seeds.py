@@ -124,50 +124,49 @@ def inspect(
         result_table(("records", "why bad"), [(f"{n:,}", why) for why, n in bad.reasons.most_common(20)], numbers=(0,))
 
 
-@app.command(epilog=examples("simia seeds convert trajectories.json seeds.jsonl"))
+@app.command(
+    epilog=examples(
+        "simia seeds convert trajectories.json seeds.jsonl", "simia seeds convert bundled:shop worlds/mine/"
+    )
+)
 def convert(
     source: SourceArgument,
-    out: Annotated[Path, typer.Argument(help="The file to write, JSON Lines.", show_default=False)],
+    out: Annotated[
+        str,
+        typer.Argument(
+            help="The file to write, JSON Lines; or, with a / at its end, the world folder.", show_default=False
+        ),
+    ],
     format: FormatOption = "auto",  # noqa: A002 - the option's name
     limit: LimitOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
 ) -> None:
-    """Write seeds as chat-completions messages and tools, one record a line: what every simia command reads.
+    """Write seeds in what every simia command reads: a file of chat-completions messages and tools, or a world folder.
+
+    A file has one record a line, each with policy and tools. A folder holds one world and everything about it: its
+    name, the shape of its state and its laws too.
 
     Exit code 1 if some records could not be read; the others are written.
     """
-    import orjson
-
     from simia.seeds import read
+    from simia.seeds.conversion import write_file, write_folder
 
-    if out.exists() and not force:
+    path = Path(out)
+    is_folder = out.endswith(("/", os.sep)) or path.is_dir()
+    if not force and (any(path.iterdir()) if path.is_dir() else path.exists()):
         raise ConfigError(f"{out} exists: take another name, or --force to replace it")
     bad = _BadRecords()
-    part = out.with_name(f".{out.name}.part")
-    count = 0
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as file:
-            for seed in read(source, format=format, limit=limit, on_bad=bad):
-                file.write(orjson.dumps(_record(seed)) + b"\n")
-                count += 1
-        os.replace(part, out)
-    finally:
-        part.unlink(missing_ok=True)
-    result(f"{count:,} seeds written to {out}, {bad.reasons.total():,} bad records left out")
+    seeds = read(source, format=format, limit=limit, on_bad=bad)
+    written = write_folder(path, seeds) if is_folder else write_file(path, seeds)
+    result(f"{written.seeds:,} seeds written to {out}, {bad.reasons.total():,} bad records left out")
+    if written.lost:
+        say(f"a file does not hold the {_listed(written.lost)} of the world: a folder does, with a / after its name")
     if bad.reasons:
         raise typer.Exit(ExitCode.SOME_FAILED)
 
 
-def _record(seed: "Seed") -> "JsonObject":
-    """The seed with its policy and tools, which ``seed_record`` leaves to the world folder."""
-    from simia.formats import openai
-    from simia.seeds.world_folder import seed_record
-
-    record = seed_record(seed) | {"licence": seed.licence, "tools": openai.render_tools(seed.world.tools)}
-    if seed.world.policy:
-        record["messages"] = [{"role": "system", "content": seed.world.policy}, *record["messages"]]
-    return record
+def _listed(words: tuple[str, ...]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _counted(counts: Counter[str]) -> str:
