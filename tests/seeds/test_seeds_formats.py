@@ -91,6 +91,12 @@ def bad_records(path: Path, content: list[Any]) -> tuple[list[Seed], list[Record
     return list(seeds.read(str(path), on_bad=bad.append)), bad
 
 
+def from_lines(path: Path, content: list[Any]) -> tuple[list[Seed], list[RecordError]]:
+    path.write_bytes(b"\n".join(map(orjson.dumps, content)))
+    bad: list[RecordError] = []
+    return list(seeds.read(str(path), on_bad=bad.append)), bad
+
+
 @pytest.mark.parametrize("name", RECORDS)
 def test_each_format_is_detected_by_its_first_record(tmp_path: Path, name: str) -> None:
     path = tmp_path / "seeds.json"
@@ -181,12 +187,30 @@ def test_records_with_equal_declarations_share_one_world(tmp_path: Path) -> None
     assert found[0].world is found[1].world
 
 
+def test_the_second_record_of_an_id_is_bad_and_named_with_its_line(tmp_path: Path) -> None:
+    other = {**OPENAI, "task": "Another task altogether."}
+    found, bad = from_lines(tmp_path / "x.jsonl", [OPENAI, other, {**OPENAI, "id": "own-2"}])
+    assert [(seed.id, seed.task) for seed in found] == [("own-1", OPENAI["task"]), ("own-2", OPENAI["task"])]
+    assert [(error.line, error.reason) for error in bad] == [
+        (2, "an earlier seed has the id 'own-1' too: give each its own, or none at all")
+    ]
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_records_whose_id_is_null_or_empty_are_told_apart_by_their_line(tmp_path: Path, name: str) -> None:
+    found, bad = from_lines(tmp_path / "x.jsonl", [{**RECORDS[name], "id": None}, {**RECORDS[name], "id": ""}])
+    assert [seed.id for seed in found] == ["x:1", "x:2"]
+    assert bad == []
+
+
 def test_a_parquet_file_of_agent_instruct_reads_as_its_json(tmp_path: Path) -> None:
     path = tmp_path / "os-00000-of-00001.parquet"
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([AGENT_INSTRUCT] * 100), path)
+    pyarrow.parquet.write_table(
+        pyarrow.Table.from_pylist([{**AGENT_INSTRUCT, "id": f"os_{n}"} for n in range(100)]), path
+    )
     found = list(seeds.read(str(path)))
     assert len(found) == 100
-    assert found[0] == one(tmp_path, AGENT_INSTRUCT)
+    assert found[7] == one(tmp_path, AGENT_INSTRUCT)
 
 
 def test_a_file_that_is_no_parquet_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -248,7 +272,7 @@ def test_an_unknown_format_is_an_error_that_tells_the_keys_and_the_known_formats
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"prompt": "a", "completion": "b"}\n')
     with pytest.raises(
-        SeedError, match=r"no known format: .*the keys prompt, completion; known formats: openai, hermes"
+        SeedError, match=r"no known format: .*the keys prompt, completion; write it in one of the known formats: openai"
     ):
         next(seeds.read(str(path)))
 

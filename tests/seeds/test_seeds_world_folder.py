@@ -12,7 +12,7 @@ from simia import seeds
 from simia.config import read_toml
 from simia.errors import ConfigError, SeedError
 from simia.seeds.world_folder import check_world, read_world, scaffold, write_world
-from simia.types import Invariant, Seed, ToolSpec, UserMessage, WorldSpec
+from simia.types import Dropped, Invariant, Seed, ToolSpec, UserMessage, WorldSpec
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_an_unknown_key_of_world_toml_is_an_error_that_names_the_known_ones(fold
 def test_a_bad_seed_record_is_found_with_its_line(folder: Path) -> None:
     with (folder / "seeds.jsonl").open("ab") as file:
         file.write(b'{"messages": 5}\n')
-    assert problems(folder) == ["seeds.jsonl:4: no list under 'messages' in a record with the keys messages"]
+    assert "seeds.jsonl:4: no list under 'messages' in a record with the keys messages" in problems(folder)[0]
 
 
 def test_an_empty_policy_is_an_error(folder: Path) -> None:
@@ -145,18 +145,19 @@ def test_an_initial_state_of_the_wrong_shape_is_an_error(folder: Path) -> None:
     assert problems(folder) == ['seeds.jsonl: library-1: initial_state: state: (root): "books" is a required property']
 
 
-def test_a_call_that_breaks_its_schema_is_an_error_unless_its_result_is_one(folder: Path) -> None:
+def test_a_call_that_breaks_its_schema_is_an_error_even_where_its_result_is_one(folder: Path) -> None:
     def misspell(seed: dict[str, Any]) -> None:
         seed["messages"][1]["tool_calls"][0]["function"]["arguments"] = '{"card": "K-2071"}'
 
     change_seed(folder, misspell)
-    assert "invalid arguments for find_member" in problems(folder)[0]
+    problem = problems(folder)
+    assert "invalid arguments for find_member" in problem[0]
 
     def make_error(seed: dict[str, Any]) -> None:
         seed["messages"][2]["content"] = '{"error": "card_number is missing"}'
 
     change_seed(folder, make_error)
-    assert problems(folder) == []
+    assert problems(folder) == problem
 
 
 def test_a_call_of_an_undeclared_tool_is_an_error(folder: Path) -> None:
@@ -187,9 +188,29 @@ def test_a_conversation_that_ends_with_the_user_is_an_error(folder: Path) -> Non
     assert problems(folder) == ["seeds.jsonl: library-1: the conversation does not end with the agent's words"]
 
 
-def test_two_seeds_of_one_id_are_an_error(folder: Path) -> None:
+def test_the_second_seed_of_an_id_is_an_error_with_its_line(folder: Path) -> None:
     change_seed(folder, lambda seed: seed.update(id="library-1"), number=1)
-    assert problems(folder) == ["seeds.jsonl: 2 seeds have the id 'library-1'"]
+    assert problems(folder) == [
+        "seeds.jsonl:2: an earlier seed has the id 'library-1' too: give each its own, or none at all"
+    ]
+
+
+def test_a_refusal_of_a_sound_call_is_no_error(folder: Path) -> None:
+    def refuse(seed: dict[str, Any]) -> None:
+        seed["messages"][2]["content"] = '{"error": "no member has this card"}'
+
+    change_seed(folder, refuse)
+    assert problems(folder) == []
+
+
+def test_what_the_users_of_the_seeds_would_drop_is_an_error_that_names_their_rule(folder: Path) -> None:
+    def never_two(seed: Seed) -> Dropped | None:
+        return Dropped("no_second", "it is the second") if seed.id == "library-2" else None
+
+    errors = [finding for finding in check_world(folder, never_two) if finding.severity == "error"]
+    assert [(finding.where, finding.problem) for finding in errors] == [
+        ("seeds.jsonl: library-2", "the prefilter drops it as no_second: it is the second")
+    ]
 
 
 def test_an_empty_seeds_file_is_an_error(folder: Path) -> None:

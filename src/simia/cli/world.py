@@ -44,11 +44,12 @@ def check(
     """Say everything that is wrong with a world folder. Exit code 1 if anything would keep it from being used."""
     from simia.errors import SimiaError
     from simia.seeds.world_folder import check_world
+    from simia.synthesis.prefilter import broken_rule
     from simia.synthesis.recipe import read_recipe
 
     found = [
         {"severity": finding.severity, "where": finding.where, "problem": finding.problem, "remedy": finding.remedy}
-        for finding in check_world(folder)
+        for finding in check_world(folder, broken_rule)
     ]
     if (folder / "recipe.toml").is_file() and not any(finding["where"] == "recipe.toml" for finding in found):
         try:

@@ -11,6 +11,7 @@ from typing import Any
 from simia.errors import FormatError
 from simia.formats import sharegpt
 from simia.seeds.declared import Worlds
+from simia.seeds.distinct import id_of
 from simia.seeds.openai import split_policy, task_of
 from simia.seeds.sharegpt import conversation_of
 from simia.types import Seed
@@ -44,7 +45,7 @@ class Reader:
         items = conversation_of(record)
         if not items:
             raise FormatError("no list of messages under 'conversations'")
-        name = str(record.get("id", seed_id))
+        name = id_of(record, seed_id)
         policy = ""
         if len(items) > 2 and _is_acknowledged(items[0], items[1]):
             policy, items = str(items[0].get("value", "")).strip(), items[2:]

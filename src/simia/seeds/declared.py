@@ -48,7 +48,7 @@ def check_schemas(tool: ToolSpec) -> None:
             getattr(tool, part)
         except SchemaError as cause:
             what = "parameters" if part == "arguments_schema" else "returns"
-            raise SchemaError(f"tool {tool.name!r}, {what}: {cause}") from cause
+            raise SchemaError(f"tool {tool.name!r}, {what}: {cause}; see https://json-schema.org") from cause
 
 
 def name_of(policy: str, otherwise: str) -> str:

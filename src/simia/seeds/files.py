@@ -7,6 +7,7 @@ from typing import Any
 
 from simia.errors import RecordError, SeedError
 from simia.seeds import agent_instruct, hermes, officebench, openai, parquet, sharegpt
+from simia.seeds.distinct import DistinctIds
 from simia.seeds.records import OnBad, RecordReader, records, seeds_of
 from simia.types import Seed
 
@@ -48,19 +49,22 @@ def detect_format(path: Path) -> str:
         return officebench.NAME
     if path.is_dir():
         raise SeedError(f"{path} is a folder without world.toml and without OfficeBench's subtasks: name a file in it")
-    for _, record in _records(path, _ignore):
+    for line, record in _records(path, _ignore):
         for candidate in RECORD_FORMATS.values():
             if candidate.recognises(record):
                 return candidate.name
         shape = f"the keys {', '.join(map(str, record))}" if isinstance(record, Mapping) and record else repr(record)
         raise SeedError(
-            f"{path} is in no known format: its first record has {shape:.200}; known formats: {', '.join(NAMES)}"
+            f"{path}:{line} is in no known format: the record has {shape:.200}; write it in one of the known formats: "
+            + ", ".join(NAMES)
         )
     raise SeedError(f"{path} has no record that is JSON; known formats: {', '.join(NAMES)}")
 
 
 def read_file(path: Path, spelling: str, licence: str | None, on_bad: OnBad) -> Iterator[Seed]:
     """The seeds of a file in ``spelling``, or in the format detected if that is ``auto``.
+
+    A second seed of an id is a bad record.
 
     Raises:
         SeedError: the file is missing or empty, or the format is unknown.
@@ -72,7 +76,7 @@ def read_file(path: Path, spelling: str, licence: str | None, on_bad: OnBad) -> 
         return
     if name not in RECORD_FORMATS:
         raise SeedError(f"no seed format {name!r}; known formats: auto, world, {', '.join(NAMES)}")
-    reader = RECORD_FORMATS[name].reader(licence)
+    reader = DistinctIds(RECORD_FORMATS[name].reader(licence))
     yield from seeds_of(path, path.stem, _records(path, on_bad), reader, on_bad)
 
 

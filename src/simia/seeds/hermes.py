@@ -12,6 +12,7 @@ import orjson
 from simia.errors import FormatError
 from simia.formats import hermes
 from simia.seeds.declared import Worlds
+from simia.seeds.distinct import id_of
 from simia.seeds.openai import split_policy, task_of
 from simia.seeds.sharegpt import conversation_of
 from simia.types import Seed
@@ -53,7 +54,7 @@ class Reader:
         system, messages = split_policy(hermes.parse(items))
         declared = record.get("tools") or _declared_tools(system)
         return Seed(
-            id=str(record.get("id", seed_id)),
+            id=id_of(record, seed_id),
             world=self._worlds.world(system.split(_INSTRUCTIONS)[0].strip(), declared, self._licence),
             task=task_of(record.get("task"), messages),
             reference=messages,

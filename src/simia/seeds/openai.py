@@ -10,6 +10,7 @@ from typing import Any
 from simia.errors import FormatError
 from simia.formats import openai
 from simia.seeds.declared import Worlds
+from simia.seeds.distinct import id_of
 from simia.types import JsonObject, Message, Seed, SystemMessage, UserMessage, WorldSpec
 
 NAME = "openai"
@@ -37,7 +38,7 @@ class Reader:
             SchemaError: a schema of a tool is none.
         """
         if not recognises(record):
-            raise FormatError(f"no list under 'messages' in {_shape(record)}")
+            raise FormatError(f"no list under 'messages' in {_shape(record)}: write chat-completions messages there")
         policy, messages = split_policy(openai.parse_messages(record["messages"]))
         own = record.get("licence", record.get("license"))
         licence = self._licence or (own if isinstance(own, str) else None)
@@ -47,7 +48,7 @@ class Reader:
             licence = licence or LICENCE
             world = self._worlds.world(policy, record.get("tools"), licence)
         return Seed(
-            id=str(record.get("id", seed_id)),
+            id=id_of(record, seed_id),
             world=world,
             task=task_of(record.get("task"), messages),
             reference=messages,

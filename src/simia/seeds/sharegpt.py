@@ -11,6 +11,7 @@ from typing import Any
 from simia.errors import FormatError
 from simia.formats import sharegpt
 from simia.seeds.declared import Worlds
+from simia.seeds.distinct import id_of
 from simia.seeds.openai import split_policy, task_of
 from simia.types import Seed
 
@@ -63,7 +64,7 @@ class Reader:
         policy = "\n\n".join(part for part in (system if isinstance(system, str) else "", policy) if part)
         licence = self._licence or self._otherwise
         return Seed(
-            id=str(record.get("id", seed_id)),
+            id=id_of(record, seed_id),
             world=self._worlds.world(policy, record.get("tools"), licence),
             task=task_of(record.get("task"), messages),
             reference=messages,

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ from simia.seeds.calls import call_problem
 from simia.seeds.invariants import check_expression, violations
 from simia.seeds.world_folder.reading import WORLD_FILE, read_seeds, read_settings, read_world
 from simia.seeds.world_folder.scaffold import EXAMPLE
-from simia.types import AssistantMessage, Seed, ToolMessage, UserMessage, WorldSpec, schema_for
+from simia.types import AssistantMessage, Dropped, Seed, ToolMessage, UserMessage, WorldSpec, schema_for
 
 _FEW_SEEDS = 3
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -36,8 +36,16 @@ class Finding:
     remedy: str
 
 
-def check_world(folder: Path) -> list[Finding]:
-    """Everything that is wrong with the folder: errors first, otherwise in the order of files. Empty: all is well."""
+def no_rules(seed: Seed) -> Dropped | None:
+    """Finds nothing wrong with any seed."""
+    return None
+
+
+def check_world(folder: Path, broken_rule: Callable[[Seed], Dropped | None] = no_rules) -> list[Finding]:
+    """Everything that is wrong with the folder: errors first, otherwise in the order of files. Empty: all is well.
+
+    ``broken_rule`` says which rule of those who use the seeds a seed breaks. It is asked where nothing else is wrong.
+    """
     try:
         settings = read_settings(folder)
         world = read_world(folder)
@@ -49,23 +57,19 @@ def check_world(folder: Path) -> list[Finding]:
     found += _recipe_findings(folder)
     bad: list[RecordError] = []
     seeds = 0
-    names: Counter[str] = Counter()
     called: Counter[str] = Counter()
     try:
         for seed in read_seeds(folder, bad.append):
             seeds += 1
-            names[seed.id] += 1
             called.update(call.name for m in seed.reference if isinstance(m, AssistantMessage) for call in m.tool_calls)
-            found += _seed_findings(seed, seeds_file)
+            wrong = list(_seed_findings(seed, seeds_file))
+            found += wrong
+            if not any(finding.severity == "error" for finding in wrong):
+                found += _rule_findings(broken_rule(seed), f"{seeds_file}: {seed.id}")
     except ConfigError as cause:
         found.append(_error(seeds_file, str(cause), "write at least one seed conversation"))
         return _sorted(found)
     found += [_error(f"{seeds_file}:{error.line}", error.reason, "correct or remove the record") for error in bad]
-    found += [
-        _error(seeds_file, f"{count} seeds have the id {name!r}", "give each its own id")
-        for name, count in names.items()
-        if count > 1
-    ]
     found += [
         _warning("tools.json", f"no seed calls the tool {tool.name!r}", "add a seed that does, or drop the tool")
         for tool in world.tools
@@ -150,7 +154,6 @@ def _seed_findings(seed: Seed, file: str) -> Iterator[Finding]:
     if not isinstance(last, AssistantMessage) or last.tool_calls or not last.content:
         yield _error(where, "the conversation does not end with the agent's words", "let the agent have the last word")
     waiting: dict[str, str] = {}
-    problems: dict[str, str] = {}
     for message in seed.reference:
         if isinstance(message, ToolMessage):
             if message.call_id not in waiting:
@@ -159,15 +162,13 @@ def _seed_findings(seed: Seed, file: str) -> Iterator[Finding]:
                 )
                 continue
             name = waiting.pop(message.call_id)
-            problem = problems.pop(message.call_id, None)
-            if not message.is_error:
-                problem = problem or _result_problem(seed.world, name, message.content)
-                if problem is not None:
-                    yield _error(where, problem, "correct the call or its result, or let the result be an error")
+            problem = None if message.is_error else _result_problem(seed.world, name, message.content)
+            if problem is not None:
+                yield _error(where, problem, "correct the result, or the schema")
             continue
         if waiting:
             yield _error(where, f"no observation follows the call of {', '.join(waiting.values())}", "add its result")
-            waiting, problems = {}, {}
+            waiting = {}
         if isinstance(message, AssistantMessage):
             for malformed in message.malformed_calls:
                 yield _error(
@@ -177,9 +178,14 @@ def _seed_findings(seed: Seed, file: str) -> Iterator[Finding]:
                 waiting[call.id] = call.name
                 problem = call_problem(seed.world, call)
                 if problem is not None:
-                    problems[call.id] = problem
+                    yield _error(where, problem, "correct the call, or take it out: agents would learn it")
     if waiting:
         yield _error(where, f"no observation follows the call of {', '.join(waiting.values())}", "add its result")
+
+
+def _rule_findings(broken: Dropped | None, where: str) -> Iterator[Finding]:
+    if broken is not None:
+        yield _error(where, f"the prefilter drops it as {broken.rule}: {broken.detail}", "correct the conversation")
 
 
 def _state_findings(seed: Seed, where: str) -> Iterator[Finding]:

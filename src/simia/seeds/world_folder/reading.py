@@ -11,6 +11,7 @@ from simia.config import Settings, checked, read_toml
 from simia.errors import FormatError, SchemaError, SeedError
 from simia.seeds import openai
 from simia.seeds.declared import make_world, read_tools
+from simia.seeds.distinct import DistinctIds
 from simia.seeds.records import OnBad, records, seeds_of
 from simia.types import Invariant, JsonObject, Seed, ToolSpec, WorldSpec
 
@@ -76,7 +77,9 @@ def read_world(folder: Path) -> WorldSpec:
 
 
 def read_seeds(folder: Path, on_bad: OnBad, licence: str | None = None) -> Iterator[Seed]:
-    """The seeds of the folder's ``seeds.jsonl``, all in the folder's world. A bad record goes to ``on_bad``.
+    """The seeds of the folder's ``seeds.jsonl``, all in the folder's world.
+
+    A bad record, such as the second of an id, goes to ``on_bad``.
 
     Raises:
         ConfigError: ``world.toml`` cannot be meant.
@@ -84,7 +87,7 @@ def read_seeds(folder: Path, on_bad: OnBad, licence: str | None = None) -> Itera
     """
     world = read_world(folder)
     path = folder / read_settings(folder).seeds
-    reader = openai.Reader(licence, world)
+    reader = DistinctIds(openai.Reader(licence, world))
     yield from seeds_of(path, world.name, records(path, on_bad), reader, on_bad)
 
 
