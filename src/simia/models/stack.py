@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from simia.errors import TransientModelError
 from simia.models.adaptive import AdaptiveLimit
+from simia.models.breaker import BreakingModel
 from simia.models.cached import CachedModel, ReplyJournal
 from simia.models.limited import LimitedModel
 from simia.models.meter import Meter, MeteredModel
@@ -25,18 +26,21 @@ def build_stack(
     on_wait: Callable[[TransientModelError, float], None] | None = None,
     rng: random.Random | None = None,
 ) -> ChatModel:
-    """``model`` inside cache, retry, limit and meter.
+    """``model`` inside cache, breaker, retry, limit and meter.
 
     From outside to inside, and why the order cannot be another::
 
         CachedModel      a kept reply costs nothing: no slot, no count; a new one is on disk before it is returned
+        BreakingModel    inside the cache: an answer of yesterday says nothing about the endpoint of today
         RetryingModel    outside the limit: a request that sleeps before its next try holds no slot
         LimitedModel     sees every single try, so that it learns from each 429 and each timeout
         MeteredModel     inside the limit: latency is the server's, without the wait for a slot; and only what is in
                          flight reserves money
         model            one try per call
 
-    A ``RecordingModel`` goes outside of all: what a resumed run takes from its journal belongs on the cassette too.
+    A cassette stands at the place of ``model``: ``RecordingModel`` around it, or ``ReplayingModel`` instead of it
+    (``choose`` sees to both). So it holds what was asked of the endpoint, and a replay goes through all the wrappers.
+    What a resumed run takes from its journal is on the cassette of the run's first part.
 
     Args:
         settings: those that ``choose_model`` settled.
@@ -50,4 +54,5 @@ def build_stack(
     metered = MeteredModel(model, meter or Meter(), prices, max_cost=settings.max_cost)
     limited = LimitedModel(metered, limit or settings.max_in_flight)
     retrying = RetryingModel(limited, retry_for_s=settings.retry_for_s, on_wait=on_wait, rng=rng)
-    return retrying if journal is None else CachedModel(retrying, journal)
+    breaking = BreakingModel(retrying)
+    return breaking if journal is None else CachedModel(breaking, journal)
