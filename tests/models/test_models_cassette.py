@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simia.errors import ConfigError, ContextOverflow, CorruptStream, RequestRefused, ServerFailed
-from simia.models.cassette import RecordingModel, ReplayingModel
+from simia.errors import AuthenticationFailed, ConfigError, ContextOverflow, CorruptStream, RequestRefused, ServerFailed
+from simia.models.cassette import Label, RecordingModel, ReplayingModel
 from simia.models.endpoint import EndpointModel
 from simia.models.mock_server import MockServer
 from simia.models.scripted import Answer, ScriptedModel
@@ -29,7 +29,7 @@ def record(path: Path, answers: dict[str, Answer]) -> None:
             for text in answers:
                 try:
                     await model.complete(asking(text))
-                except (ContextOverflow, ServerFailed):
+                except (AuthenticationFailed, ContextOverflow, ServerFailed):
                     continue
 
     asyncio.run(run())
@@ -72,8 +72,9 @@ def test_a_lasting_error_is_replayed_as_itself(tmp_path: Path) -> None:
         replay(tmp_path / "a.jsonl", asking())
 
 
-def test_a_passing_error_is_not_recorded(tmp_path: Path) -> None:
-    record(tmp_path / "a.jsonl", {"a": ServerFailed("500"), "b": "answer"})
+@pytest.mark.parametrize("error", [ServerFailed("500"), AuthenticationFailed("a wrong key")])
+def test_an_error_of_the_day_is_not_recorded(tmp_path: Path, error: Exception) -> None:
+    record(tmp_path / "a.jsonl", {"a": error, "b": "answer"})
     with pytest.raises(RequestRefused, match="not on the cassette"):
         replay(tmp_path / "a.jsonl", asking("a"))
 
@@ -112,17 +113,40 @@ def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
     assert replay(path, asking()).text == "answer"
 
 
+def test_a_torn_last_line_is_cut_off_before_more_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    record(path, {"hi": "answer", "torn": "x" * 200_000})
+    path.write_bytes(path.read_bytes()[:-20])
+    record(path, {"more": "later"})
+    assert [replay(path, asking(text)).text for text in ("hi", "more")] == ["answer", "later"]
+    with pytest.raises(RequestRefused):
+        replay(path, asking("torn"))
+
+
+def test_a_cassette_holds_one_model(tmp_path: Path) -> None:
+    record(tmp_path / "a.jsonl", {"hi": "answer"})
+    with pytest.raises(ConfigError, match="holds 'scripted', not 'other'"):
+        RecordingModel(ScriptedModel(["x"], name="other"), tmp_path / "a.jsonl").__enter__()
+
+
+def test_a_cassette_knows_whether_its_model_is_small(tmp_path: Path) -> None:
+    with RecordingModel(ScriptedModel([]), tmp_path / "a.jsonl", is_small=True):
+        pass
+    assert Label.of(tmp_path / "a.jsonl") == Label("scripted", True)
+
+
 def test_a_broken_line_in_the_middle_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     record(path, {"hi": "answer"})
-    path.write_bytes(b"garbage\n" + path.read_bytes())
-    with pytest.raises(CorruptStream, match=r"a\.jsonl:1"):
+    label, entry = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(label + b"garbage\n" + entry)
+    with pytest.raises(CorruptStream, match=r"a\.jsonl:2"):
         ReplayingModel(path)
 
 
-@pytest.mark.parametrize("content", [None, b""])
-def test_a_missing_or_empty_cassette_is_a_clear_error(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize("content", [None, b"", b"garbage", b'{"messages": []}\n', b"[1]\n", Label("m", False).line()])
+def test_what_is_no_cassette_is_a_clear_error(tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / "a.jsonl").write_bytes(content)
-    with pytest.raises(ConfigError, match="record one first"):
+    with pytest.raises(ConfigError, match=r"record one with model\.record=FILE"):
         ReplayingModel(tmp_path / "a.jsonl")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from simia.errors import AuthenticationFailed, ConfigError, ModelNotFound, ServerFailed, SimiaError
+from simia.errors import AuthenticationFailed, ConfigError, ModelNotFound, RequestRefused, ServerFailed, SimiaError
+from simia.models.cassette import Label
 from simia.models.choose import ChosenModel, choose_model
 from simia.models.mock_server import MockServer
 from simia.models.settings import ModelSettings
@@ -172,6 +173,59 @@ def test_a_chosen_model_answers() -> None:
                 )
 
     assert asyncio.run(run()).text == "answer"
+
+
+def one_answer(chosen: ChosenModel, text: str = "hi") -> ChatReply:
+    async def run() -> ChatReply:
+        async with chosen.open() as model:
+            sampling = Sampling(temperature=1, max_tokens=9)
+            return await model.complete(
+                ChatRequest(model=model.name, messages=(UserMessage(content=text),), sampling=sampling)
+            )
+
+    return asyncio.run(run())
+
+
+def recorded(tape: Path) -> ChatReply:
+    """The answer of an endpoint to one question, and both on the cassette ``tape``."""
+
+    async def run() -> ChatReply:
+        async with serving(model="tiny") as server:
+            chosen = await asyncio.to_thread(choose, None, {"OPENAI_BASE_URL": server.base_url}, record=str(tape))
+            return await asyncio.to_thread(one_answer, chosen)
+
+    return asyncio.run(run())
+
+
+def test_what_was_recorded_is_replayed_under_the_name_of_its_model(tmp_path: Path) -> None:
+    reply = recorded(tmp_path / "a.jsonl")
+    chosen = choose(f"cassette:{tmp_path / 'a.jsonl'}")
+    assert (chosen.name, chosen.is_local) == ("tiny", True)
+    assert one_answer(chosen) == reply
+
+
+def test_a_replay_with_the_recipe_of_the_recording_records_nothing(tmp_path: Path) -> None:
+    tape = tmp_path / "a.jsonl"
+    recorded(tape)
+    before = tape.read_bytes()
+    one_answer(choose(f"cassette:{tape}", record=str(tape)))
+    assert tape.read_bytes() == before
+
+
+def test_a_request_that_is_not_on_the_cassette_says_what_to_do(tmp_path: Path) -> None:
+    recorded(tmp_path / "a.jsonl")
+    with pytest.raises(RequestRefused, match="record again, or replay with the recipe"):
+        one_answer(choose(f"cassette:{tmp_path / 'a.jsonl'}"), "something else")
+
+
+def test_a_missing_cassette_is_found_before_the_run(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read the cassette .* record one with model\.record=FILE"):
+        choose(f"cassette:{tmp_path / 'none.jsonl'}")
+
+
+def test_what_a_small_model_said_is_replayed_with_the_prompts_of_a_small_model(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(Label("tiny", True).line())
+    assert choose(f"cassette:{tmp_path / 'a.jsonl'}").is_small
 
 
 @pytest.mark.parametrize("env", [{"OPENAI_BASE_URL": "nonsense://"}, {"OPENAI_BASE_URL": "https://u:p@h/v1"}])

@@ -1,10 +1,13 @@
-"""Recording a run's requests and replies, and playing them back without a model.
+"""Recording what a model was asked and answered, and playing it back without the model.
 
-A cassette is a JSON Lines file: ``{"id", "model", "parts", "reply"}``, or ``"error"`` instead of the reply, by the
-request's ``content_id``. ``parts`` are hashes of what makes the request, so that for a request that is not on the
-cassette the part that is new can be named; the prompts are not written. No key can be in it: a request has none.
+A cassette is a JSON Lines file. The first line is its label, ``{"cassette", "model", "is_small"}``: a cassette holds
+one model. The others are ``{"id", "parts", "reply"}``, or ``"error"`` instead of the reply, by the request's
+``content_id``. ``parts`` are hashes of what makes the request, so that for a request that is not on the cassette the
+part that is new can be named; the prompts are not written. No key can be in it: a request has none.
 """
 
+import os
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -12,18 +15,70 @@ from typing import Any, BinaryIO, Self
 import orjson
 
 from simia import errors
-from simia.errors import ConfigError, CorruptStream, DiskFull, PermanentModelError, RequestRefused
+from simia.errors import (
+    ConfigError,
+    ContextOverflow,
+    CorruptStream,
+    DiskFull,
+    RequestRefused,
+    StructuredOutputUnsupported,
+)
 from simia.types import ChatModel, ChatReply, ChatRequest, content_id
 
+_VERSION = 1
 _PART_DIGITS = 12
+_TAIL_BYTES = 1 << 16
+# What a request will meet each time. A wrong key or an outage is of the day and belongs on no cassette.
+_LASTING = (ContextOverflow, RequestRefused, StructuredOutputUnsupported)
+_HOW = "record one with model.record=FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a cassette says of the model that was recorded. ``is_small`` as ``ChosenModel``: it decides the prompts."""
+
+    model: str
+    is_small: bool
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """The label of the cassette at ``path``.
+
+        Raises:
+            ConfigError: there is no cassette at ``path``, it is empty, or it is something else.
+        """
+        try:
+            with path.open("rb") as file:
+                line = file.readline()
+        except OSError as cause:
+            raise ConfigError(f"cannot read the cassette {path}: {cause.strerror}: {_HOW}") from None
+        if not line:
+            raise ConfigError(f"the cassette {path} is empty: {_HOW}")
+        try:
+            label = orjson.loads(line)
+            if label["cassette"] != _VERSION:
+                raise ConfigError(f"the cassette {path} is of another version of simia: {_HOW}")
+            return cls(str(label["model"]), bool(label["is_small"]))
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            raise ConfigError(f"{path} is no cassette: {_HOW}") from None
+
+    def line(self) -> bytes:
+        """The first line of a cassette."""
+        fields = {"cassette": _VERSION, "model": self.model, "is_small": self.is_small}
+        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
 
 class RecordingModel:
-    """A model whose replies, and lasting errors, are appended to a cassette. A context manager."""
+    """A model whose replies, and lasting errors, are appended to a cassette. A context manager.
 
-    def __init__(self, inner: ChatModel, path: Path) -> None:
+    A cassette that exists is gone on with, if it is of the same model; the torn last line of a killed process is cut
+    off.
+    """
+
+    def __init__(self, inner: ChatModel, path: Path, *, is_small: bool = False) -> None:
         self._inner = inner
         self._path = path
+        self._label = Label(inner.name, is_small)
         self._file: BinaryIO | None = None
 
     @property
@@ -35,9 +90,25 @@ class RecordingModel:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             # One write per line and no buffer: a killed process leaves at most one torn line, the last.
-            self._file = self._path.open("ab", buffering=0)
+            file = self._path.open("a+b", buffering=0)
+            _cut_torn_line(file)
+            is_new = file.seek(0, os.SEEK_END) == 0
         except OSError as cause:
-            raise ConfigError(f"cannot write the cassette {self._path}: {cause.strerror}") from None
+            raise ConfigError(
+                f"cannot write the cassette {self._path}: {cause.strerror}: give model.record another file"
+            ) from None
+        self._file = file
+        try:
+            if is_new:
+                self._append(self._label.line())
+            elif (recorded := Label.of(self._path)) != self._label:
+                raise ConfigError(
+                    f"the cassette {self._path} holds {recorded.model!r}, not {self.name!r}: "
+                    "give each model a model.record of its own"
+                )
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
@@ -51,49 +122,47 @@ class RecordingModel:
         """The inner model's answer, recorded.
 
         Raises:
-            ModelError: as the inner model; permanent ones are recorded.
+            ModelError: as the inner model; what another try would meet again is recorded.
             DiskFull: the cassette cannot be written.
         """
         try:
             reply = await self._inner.complete(request)
-        except PermanentModelError as error:
+        except _LASTING as error:
             self._write(request, {"error": [type(error).__name__, str(error)]})
             raise
         self._write(request, {"reply": reply.model_dump(mode="json", exclude_defaults=True)})
         return reply
 
     def _write(self, request: ChatRequest, what: dict[str, Any]) -> None:
+        entry = {"id": request.content_id, "parts": _parts(request), **what}
+        self._append(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
+
+    def _append(self, line: bytes) -> None:
         if self._file is None:
             raise RuntimeError("RecordingModel is used outside its 'with' block")
-        line = orjson.dumps(
-            {"id": request.content_id, "model": request.model, "parts": _parts(request), **what},
-            option=orjson.OPT_APPEND_NEWLINE,
-        )
         try:
-            self._file.write(line)
+            written = self._file.write(line)
         except OSError as cause:
             raise DiskFull(f"cannot write the cassette {self._path}: {cause.strerror}") from cause
+        if written != len(line):
+            raise DiskFull(f"cannot write the cassette {self._path}: only a part of a line fitted")
 
 
 class ReplayingModel:
     """A model that answers from a cassette and from nothing else. A context manager.
 
-    Of several recordings of one request the last counts. Memory holds an index, not the replies. Without ``name`` it
-    has the name of the model that was recorded first.
+    Of several recordings of one request the last counts. Memory holds an index, not the replies.
 
     Raises:
-        ConfigError: there is no cassette at ``path``, or it is empty.
+        ConfigError: there is no cassette at ``path``, or nothing is on it.
         CorruptStream: a line that is not the last cannot be read.
     """
 
-    def __init__(self, path: Path, *, name: str | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._name = name or ""
+        self._name = Label.of(path).model
         self._offsets: dict[str, int] = {}
-        try:
-            self._file = path.open("rb")
-        except OSError as cause:
-            raise ConfigError(f"cannot read the cassette {path}: {cause.strerror}: record one first") from None
+        self._file = path.open("rb")
         try:
             self._index()
         except BaseException:
@@ -102,7 +171,7 @@ class ReplayingModel:
 
     @property
     def name(self) -> str:
-        """The model's name, as requests must state it."""
+        """The name of the model that was recorded, as requests must state it."""
         return self._name
 
     def __enter__(self) -> Self:
@@ -117,7 +186,7 @@ class ReplayingModel:
         """The recorded answer.
 
         Raises:
-            PermanentModelError: the recorded error, of its own kind.
+            ModelError: the recorded error, of its own kind.
             RequestRefused: the request is not on the cassette; the message names what is new about it.
         """
         offset = self._offsets.get(request.content_id)
@@ -130,18 +199,16 @@ class ReplayingModel:
         return ChatReply.model_validate(entry["reply"])
 
     def _index(self) -> None:
-        offset = 0
-        for number, line in enumerate(self._file, 1):
+        offset = len(self._file.readline())
+        for number, line in enumerate(self._file, 2):
             try:
-                entry = orjson.loads(line)
-                self._offsets[entry["id"]] = offset
-                self._name = self._name or entry["model"]
+                self._offsets[orjson.loads(line)["id"]] = offset
             except (orjson.JSONDecodeError, KeyError, TypeError):
                 if line.endswith(b"\n"):
                     raise CorruptStream(f"{self._path}:{number}: no line of a cassette; record it again") from None
             offset += len(line)
         if not self._offsets:
-            raise ConfigError(f"the cassette {self._path} holds nothing: record one first")
+            raise ConfigError(f"nothing is on the cassette {self._path}: {_HOW}")
 
     def _entry(self, offset: int) -> dict[str, Any]:
         self._file.seek(offset)
@@ -163,6 +230,20 @@ class ReplayingModel:
             f"the request is not on the cassette {self._path.name}; against the closest of {len(self._offsets)} "
             f"recordings these parts are new: {shown}; record again, or replay with the recipe it was recorded with"
         )
+
+
+def _cut_torn_line(file: BinaryIO) -> None:
+    end = file.seek(0, os.SEEK_END)
+    whole = end
+    while whole > 0:
+        start = max(0, whole - _TAIL_BYTES)
+        file.seek(start)
+        newline = file.read(whole - start).rfind(b"\n")
+        whole = start + newline + 1
+        if newline >= 0:
+            break
+    if whole < end:
+        file.truncate(whole)
 
 
 def _parts(request: ChatRequest) -> dict[str, str]:

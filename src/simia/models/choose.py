@@ -1,13 +1,15 @@
 """Which model a run talks to, why, and whether it is there. Asked before anything else is started."""
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from simia.errors import ConfigError, ModelNotFound
 from simia.models.address import Address, usable_key
+from simia.models.cassette import Label, RecordingModel, ReplayingModel
+from simia.models.embedded.fetch import say_to_stderr
 from simia.models.endpoint import EndpointModel
 from simia.models.listing import models_at, ollama_address, ollama_models
 from simia.models.refusals import Asked
@@ -30,6 +32,7 @@ class ChosenModel:
     ``reason`` is a sentence for the user. ``settings`` are those that the choice settled: name, base URL, and no more
     requests in flight than a model on this machine can take. ``is_local`` models cost nothing; ``is_small`` ones have a
     few billion weights at most. ``open()`` gives the bare model; ``stack.build_stack`` puts the wrappers around it.
+    Where ``settings.record`` names a file, what that model is asked and answers goes on that cassette.
     """
 
     name: str
@@ -41,19 +44,22 @@ class ChosenModel:
 
     def open(self) -> AbstractAsyncContextManager[ChatModel]:
         """The model, ready to be asked, for the length of an ``async with`` block."""
-        return self._opener()
+        record = self.settings.record
+        return self._opener() if record is None else _recorded(self._opener, record.expanduser(), self.is_small)
 
 
 def choose_model(spec: str | None, *, settings: ModelSettings, env: Mapping[str, str]) -> ChosenModel:
     """The model that ``spec`` means, checked as far as the server lets itself be checked.
 
-    ``embedded``: SmolLM2-135M-Instruct on this machine. ``gguf:PATH``: any GGUF file, on this machine. Any other word:
-    a model of that name at ``settings.base_url``, else at ``OPENAI_BASE_URL``, else, with a key, at OpenAI, else at a
-    running Ollama. None takes ``settings.name``; without that one, the first of: an endpoint that the settings or the
-    environment name, a running Ollama, the embedded model. Blocks for the length of two small requests at most.
+    ``embedded``: SmolLM2-135M-Instruct on this machine. ``gguf:PATH``: any GGUF file, on this machine.
+    ``cassette:FILE``: what ``settings.record`` wrote, without any model. Any other word: a model of that name at
+    ``settings.base_url``, else at ``OPENAI_BASE_URL``, else, with a key, at OpenAI, else at a running Ollama. None
+    takes ``settings.name``; without that one, the first of: an endpoint that the settings or the environment name, a
+    running Ollama, the embedded model. Blocks for the length of two small requests at most.
 
     Raises:
-        ConfigError: nothing can be meant by ``spec``, or the endpoint serves several models and none was named.
+        ConfigError: nothing can be meant by ``spec``, its file cannot be read, or the endpoint serves several models
+            and none was named.
         ServerFailed: nothing answers at the address.
         AuthenticationFailed: the endpoint refuses the key.
         ModelNotFound: the endpoint does not list the model.
@@ -63,6 +69,8 @@ def choose_model(spec: str | None, *, settings: ModelSettings, env: Mapping[str,
         return _embedded(settings, "the embedded model was asked for")
     if name is not None and name.startswith("gguf:"):
         return _gguf(Path(name.removeprefix("gguf:")).expanduser(), settings)
+    if name is not None and name.startswith("cassette:"):
+        return _cassette(Path(name.removeprefix("cassette:")).expanduser(), settings)
     base_url, origin = settings.base_url, "base_url in the settings"
     if not base_url and env.get("OPENAI_BASE_URL"):
         base_url, origin = env["OPENAI_BASE_URL"], "OPENAI_BASE_URL"
@@ -122,6 +130,7 @@ def _opened(
             timeout_s=settings.timeout_s,
             structured=settings.structured,
             api_version=env.get("OPENAI_API_VERSION"),
+            say=say_to_stderr,
         )
 
     settled = settings.model_copy(update={"name": name, "base_url": base_url})
@@ -160,6 +169,29 @@ def _gguf(path: Path, settings: ModelSettings) -> ChosenModel:
         lambda: _opened_here(path, settled),
         is_small=size < _SMALL_BYTES,
     )
+
+
+def _cassette(path: Path, settings: ModelSettings) -> ChosenModel:
+    label = Label.of(path)
+    # Without ``record``: the recipe that was recorded may be replayed as it stands.
+    settled = settings.model_copy(update={"name": f"cassette:{path}", "base_url": None, "record": None})
+    reason = f"{label.model} as recorded on the cassette {path}: no model is asked"
+    return ChosenModel(label.model, reason, settled, True, lambda: _replayed(path), is_small=label.is_small)
+
+
+@asynccontextmanager
+async def _replayed(path: Path) -> AsyncIterator[ChatModel]:
+    with ReplayingModel(path) as model:
+        yield model
+
+
+@asynccontextmanager
+async def _recorded(
+    opener: Callable[[], AbstractAsyncContextManager[ChatModel]], path: Path, is_small: bool
+) -> AsyncIterator[ChatModel]:
+    async with opener() as model:
+        with RecordingModel(model, path, is_small=is_small) as recording:
+            yield recording
 
 
 def _local_settings(settings: ModelSettings, name: str) -> ModelSettings:

@@ -16,7 +16,8 @@ class ModelSettings(Settings):
     ``name`` takes the forms of ``--model`` (see ``models.choose``); without it one is chosen. ``retry_for_s`` is how
     long one request is tried again after its first failure. ``max_cost`` and ``prices`` are in US dollars.
     ``structured`` says how a JSON Schema is enforced; ``auto`` starts with the schema and steps down where the server
-    refuses. ``context`` is the context length in tokens that a model served by simia itself gets.
+    refuses. ``context`` is the context length in tokens that a model served by simia itself gets. ``record`` is a
+    cassette that every request and reply is appended to; ``name = "cassette:FILE"`` replays it.
     """
 
     name: str | None = None
@@ -29,3 +30,4 @@ class ModelSettings(Settings):
     prices: Path | None = None
     structured: Structured = "auto"
     context: int | None = Field(default=None, ge=256)
+    record: Path | None = None
