@@ -45,15 +45,22 @@ def test_a_date_or_number_or_word_is_no_id(seed: Seed, value: str) -> None:
 )
 def test_a_new_id_has_the_shape_of_the_old_one(seed: Seed, old: str, shape: str) -> None:
     exemplar = Exemplar.of(with_result(seed, {"one": old}), thoughts=False, budget_chars=8000)
-    ids = exemplar.new_ids(random.Random(3))
+    ids = exemplar.new_ids(random.Random(3), "Ada Wolff")
     assert re.fullmatch(rf"book_id: B-\d{{3}}, one: {shape}", ids)
     assert old not in ids
 
 
+def test_the_user_gets_a_mail_address_where_the_example_has_some(seed: Seed) -> None:
+    exemplar = Exemplar.of(with_result(seed, {"mail": "emma@books.example.com"}), thoughts=False, budget_chars=8000)
+    assert exemplar.new_ids(random.Random(1), "Ada Wolff").startswith(
+        "Ada Wolff's e-mail: ada.wolff@books.example.com, book_id: "
+    )
+
+
 def test_new_ids_depend_on_nothing_but_the_random_numbers(seed: Seed) -> None:
     exemplar = Exemplar.of(seed, thoughts=False, budget_chars=8000)
-    assert exemplar.new_ids(random.Random(1)) == exemplar.new_ids(random.Random(1))
-    assert exemplar.new_ids(random.Random(1)) != exemplar.new_ids(random.Random(2))
+    assert exemplar.new_ids(random.Random(1), "Ada Wolff") == exemplar.new_ids(random.Random(1), "Ada Wolff")
+    assert exemplar.new_ids(random.Random(1), "Ada Wolff") != exemplar.new_ids(random.Random(2), "Ada Wolff")
 
 
 def test_a_thought_named_inside_a_result_is_data_and_stays(seed: Seed) -> None:

@@ -164,6 +164,8 @@ def test_a_readable_reply_is_not_marked_as_repaired(make_item: MakeItem) -> None
         ({"task": "x", "exchanges": []}, "empty_reply"),
         ("I cannot do that.", "unreadable_reply"),
         ({"task": "x", "exchanges": [{"user": "hi"}]}, "unreadable_reply"),
+        ({"task": "x", "exchanges": [{"user": "a" * 800, "steps": [], "reply": "ok"}]}, "text_cut"),
+        ({"task": "x", "exchanges": [{"user": "hi", "steps": [], "reply": "b" * 1200}]}, "text_cut"),
     ],
 )
 def test_a_reply_that_stays_useless_drops_the_item_by_its_rule(make_item: MakeItem, answer: Any, rule: str) -> None:

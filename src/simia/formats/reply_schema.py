@@ -35,7 +35,7 @@ class ReplyLimits:
 
 
 FULL = ReplyLimits()
-SMALL = ReplyLimits(task=320, user=240, reply=320, thought=240, text=80, items=2, steps=3, calls=1)
+SMALL = ReplyLimits(task=400, user=400, reply=500, thought=240, text=100, items=3, steps=3, calls=1)
 """For models of a few billion weights at most, which fill whatever room they get with repetitions."""
 
 _FORMATS = frozenset({"date", "date-time", "time", "email", "hostname", "ipv4", "ipv6", "uuid"})

@@ -16,6 +16,7 @@ from simia.types import AssistantMessage, JsonObject, Plan, Seed, UserMessage
 P = TypeVar("P", bound=Hashable)
 
 _ID = re.compile(r"(?=.*\d)[#\w-]{3,24}\Z", re.ASCII)  # as long as _LONGEST_ID
+_MAIL = re.compile(r"[\w.+-]@([\w-]+\.[\w.-]*\w)")
 _DATE_OR_NUMBER = re.compile(r"\d{4}-\d\d(-\d\d)?\Z|[\d-]{1,7}\Z")
 _MOST_IDS = 8
 _PER_NAME = 2
@@ -29,8 +30,8 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 class Exemplar:
     """A seed as a prompt shows it.
 
-    ``ids`` are pairs of a key and an id that stood under it, each key at most twice and each id once;
-    ``tools`` is what the tool at the centre of a new task is drawn from.
+    ``ids`` are pairs of a key and an id that stood under it, each key at most twice and each id once; ``mail_host`` is
+    where e-mail addresses of people end, or empty; ``tools`` is what the tool at the centre of a new task is drawn from.
     """
 
     text: str
@@ -38,6 +39,7 @@ class Exemplar:
     exchanges: int
     calls: int
     ids: tuple[tuple[str, str], ...]
+    mail_host: str
     tools: tuple[tuple[str, ...], tuple[str, ...]]
 
     @classmethod
@@ -63,6 +65,7 @@ class Exemplar:
             exchanges=sum(isinstance(message, UserMessage) for message in seed.reference),
             calls=sum(len(message.tool_calls) for message in seed.reference if isinstance(message, AssistantMessage)),
             ids=_ids(value),
+            mail_host=found.group(1) if (found := _MAIL.search(text)) else "",
             tools=tools_to_centre(seed),
         )
 
@@ -71,9 +74,12 @@ class Exemplar:
         scale = plan.turns / max(1, self.messages)
         return min(most_exchanges, max(1, round(self.exchanges * scale))), max(1, round(self.calls * scale))
 
-    def new_ids(self, rng: Random) -> str:
-        """Ids of the same shape that nobody has used yet, as ``key: id`` pairs; empty if the exemplar has no ids."""
-        return ", ".join(f"{key}: {_like(value, rng)}" for key, value in self.ids)
+    def new_ids(self, rng: Random, user: str) -> str:
+        """Ids of the same shape that nobody has used yet, as ``key: id`` pairs, and an e-mail address for ``user`` where
+        the exemplar has any; empty if it has neither.
+        """
+        mail = [f"{user}'s e-mail: {user.lower().replace(' ', '.')}@{self.mail_host}"] if self.mail_host else []
+        return ", ".join([*mail, *(f"{key}: {_like(value, rng)}" for key, value in self.ids)])
 
 
 def _ids(value: JsonObject) -> tuple[tuple[str, str], ...]:

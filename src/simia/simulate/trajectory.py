@@ -5,6 +5,8 @@ and tool results at once. Deviations: the reply is one JSON object in which a wr
 decoded under a schema where the server can; and a drawn plan, not temperature alone, makes the conversations differ.
 """
 
+from collections.abc import Sequence
+
 from simia.config import rng_for
 from simia.errors import ContextOverflow, FormatError
 from simia.formats import exchanges
@@ -23,6 +25,7 @@ from simia.types import (
     Dropped,
     JsonObject,
     Kept,
+    Message,
     Outcome,
     Provenance,
     Sampling,
@@ -40,7 +43,7 @@ PROMPTS = ("trajectory_world", "trajectory_item")
 class TrajectorySimulator:
     """A stage: a planned seed becomes a conversation, or is dropped with the rule that the reply broke.
 
-    Rules: ``reply_cut``, ``content_filter``, ``empty_reply``, ``unreadable_reply`` (after ``settings.attempts``
+    Rules: ``reply_cut``, ``text_cut``, ``content_filter``, ``empty_reply``, ``unreadable_reply`` (after ``settings.attempts``
     tries), ``context_overflow`` and ``unusable_exemplar`` (properties of the item, so never tried again). Errors of
     the model go through and are the pipeline's. What the conversation says is not judged here.
     """
@@ -52,6 +55,7 @@ class TrajectorySimulator:
         self._settings = settings
         self._run_name = run_name
         self._prompts = hashes(PROMPTS)
+        self._limits = exchanges.SMALL if settings.profile == "small" else exchanges.FULL
         self._item_prompt = load("trajectory_item")
         self._systems: dict[str, SystemMessage] = {}
         self._schemas: dict[tuple[str, int], JsonObject] = {}
@@ -71,13 +75,14 @@ class TrajectorySimulator:
         count, calls = exemplar.length(plan, settings.max_exchanges)
         draws = Draws(settings.seed, planned.item_id, planned.attempt)
         rng = draws.rng("diversity")
+        name = user_name(rng)
         content = self._item_prompt.render(
             exemplar=fenced,
             plan=plan,
             exchanges=count,
             calls=calls,
-            ids=exemplar.new_ids(rng),
-            name=user_name(rng),
+            ids=exemplar.new_ids(rng, name),
+            name=name,
             tool=central_tool(exemplar.tools, rng),
         )
         schema = None
@@ -130,6 +135,8 @@ class TrajectorySimulator:
             return Dropped("unreadable_reply", str(cause))
         if not messages:
             return Dropped("empty_reply", "the reply has no exchange")
+        if cut := self._cut_text(messages):
+            return Dropped("text_cut", cut)
         seed = planned.seed
         trajectory = Trajectory(
             world=seed.world.content_id,
@@ -148,6 +155,16 @@ class TrajectorySimulator:
         )
         return Kept(trajectory)
 
+    def _cut_text(self, messages: Sequence[Message]) -> str:
+        """Which text ends only because the schema lets it be no longer: a model that runs on, and half a sentence."""
+        if not self._settings.structured:
+            return ""
+        for position, message in enumerate(messages, 1):
+            allowed = {"user": self._limits.user, "assistant": self._limits.reply}.get(message.role)
+            if allowed is not None and len(message.content) >= allowed:
+                return f"message {position} ({message.role}) fills all of its {allowed} characters"
+        return ""
+
     def _system(self, world: WorldSpec) -> SystemMessage:
         show_returns = returns_fit(world, self._settings.returns_chars)
         content = load("trajectory_world").render(
@@ -164,7 +181,7 @@ class TrajectorySimulator:
             world.tools,
             max_exchanges=most,
             thoughts=self._settings.thoughts,
-            limits=exchanges.SMALL if self._settings.profile == "small" else exchanges.FULL,
+            limits=self._limits,
         )
         # A small model ends too early: the length of the plan holds from below as well.
         several = {**schema["properties"]["exchanges"], "minItems": max(1, count - 1)}
