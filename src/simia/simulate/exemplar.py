@@ -31,7 +31,7 @@ class Exemplar:
     """A seed as a prompt shows it.
 
     ``ids`` are pairs of a key and an id that stood under it, each key at most twice and each id once; ``mail_host`` is
-    where e-mail addresses of people end, or empty; ``tools`` is what the tool at the centre of a new task is drawn from.
+    where e-mail addresses end, or empty; ``tools`` is what the tool at the centre of a new task is drawn from.
     """
 
     text: str
@@ -75,8 +75,8 @@ class Exemplar:
         return min(most_exchanges, max(1, round(self.exchanges * scale))), max(1, round(self.calls * scale))
 
     def new_ids(self, rng: Random, user: str) -> str:
-        """Ids of the same shape that nobody has used yet, as ``key: id`` pairs, and an e-mail address for ``user`` where
-        the exemplar has any; empty if it has neither.
+        """Ids of the same shape that nobody has used yet, as ``key: id`` pairs, and an e-mail address for ``user``
+        where the exemplar has any; empty if it has neither.
         """
         mail = [f"{user}'s e-mail: {user.lower().replace(' ', '.')}@{self.mail_host}"] if self.mail_host else []
         return ", ".join([*mail, *(f"{key}: {_like(value, rng)}" for key, value in self.ids)])

@@ -43,9 +43,9 @@ PROMPTS = ("trajectory_world", "trajectory_item")
 class TrajectorySimulator:
     """A stage: a planned seed becomes a conversation, or is dropped with the rule that the reply broke.
 
-    Rules: ``reply_cut``, ``text_cut``, ``content_filter``, ``empty_reply``, ``unreadable_reply`` (after ``settings.attempts``
-    tries), ``context_overflow`` and ``unusable_exemplar`` (properties of the item, so never tried again). Errors of
-    the model go through and are the pipeline's. What the conversation says is not judged here.
+    Rules: ``reply_cut``, ``text_cut``, ``content_filter``, ``empty_reply``, ``unreadable_reply`` (after
+    ``settings.attempts`` tries), ``context_overflow`` and ``unusable_exemplar`` (properties of the item, so never tried
+    again). Errors of the model go through and are the pipeline's. What the conversation says is not judged here.
     """
 
     name = "simulate"
