@@ -1,9 +1,11 @@
 """A stage over many items at once."""
 
 import asyncio
+import gc
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -269,6 +271,36 @@ def test_what_does_not_finish_in_the_grace_period_is_given_up_and_runs_at_resume
 
     assert asyncio.run(scenario()) == Counts(seen=1, kept=1, failed=0, interrupted=True)
     assert asyncio.run(run_stage(_Stage(_double), _items(2), stream, in_flight=2)) == Counts(seen=2, kept=2, failed=0)
+
+
+@pytest.mark.parametrize("how", ["grace", "cancel"])
+def test_what_is_given_up_leaves_no_complaint_of_the_loop(stream: Stream, how: str) -> None:
+    complaints: list[dict[str, Any]] = []
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: complaints.append(context))
+        stop, hanging = asyncio.Event(), asyncio.Event()
+
+        async def hang(n: int) -> Outcome[Usage]:
+            hanging.set()
+            await asyncio.sleep(3600)
+            return await _double(n)
+
+        staged = asyncio.create_task(run_stage(_Stage(hang), _items(2), stream, in_flight=2, stop=stop, grace_s=0.01))
+        await hanging.wait()
+        if how == "grace":
+            stop.set()
+        else:
+            staged.cancel()
+        await asyncio.wait({staged})
+        del staged
+        gc.collect()
+        await asyncio.sleep(0)
+
+    asyncio.run(scenario())
+    gc.collect()
+    assert complaints == []
 
 
 def test_a_stop_before_the_start_does_nothing(stream: Stream) -> None:

@@ -169,6 +169,8 @@ async def _until_done(
     window: _Window[T, V], workers: list[asyncio.Task[None]], stop: asyncio.Event | None, grace_s: float
 ) -> None:
     everything: asyncio.Future[list[None]] = asyncio.gather(*workers)
+    # Given up, it ends with a CancelledError that nobody awaits: unread, the loop would complain about it.
+    everything.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
     if stop is None:
         await everything
         return
