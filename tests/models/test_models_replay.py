@@ -69,3 +69,15 @@ def test_another_recipe_than_the_recorded_one_ends_soon_and_says_why(tmp_path: P
     recorded(tmp_path / "tape.jsonl", tmp_path / "live")
     with pytest.raises(ConfigError, match=r"parts are new: sampling\.temperature"):
         replayed(tmp_path / "tape.jsonl", tmp_path / "again", "simulate.temperature=0.5", "count=100")
+
+
+def test_a_run_may_be_gone_on_with_without_recording(tmp_path: Path) -> None:
+    recorded(tmp_path / "tape.jsonl", tmp_path / "live")
+
+    async def resumed() -> Summary:
+        async with MockServer(conversation, model="tiny") as server:
+            recipe = shop()
+            cast = await asyncio.to_thread(choose_cast, recipe, {**OFFLINE, "OPENAI_BASE_URL": server.base_url})
+            return await synthesise(recipe, cast, tmp_path / "live", resume=True, stages=("generate",))
+
+    assert asyncio.run(resumed()).stages["generate"].kept == 12

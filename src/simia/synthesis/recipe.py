@@ -19,7 +19,17 @@ from simia.types import JsonObject
 
 # How a model is reached, not what it is: may change between a run and its resumption.
 _OPERATIONAL = frozenset(
-    {"base_url", "api_key_env", "max_in_flight", "timeout_s", "retry_for_s", "max_cost", "prices", "structured"}
+    {
+        "base_url",
+        "api_key_env",
+        "max_in_flight",
+        "timeout_s",
+        "retry_for_s",
+        "max_cost",
+        "prices",
+        "structured",
+        "record",
+    }
 )
 
 
