@@ -15,18 +15,20 @@ Call = ToolCall | MalformedToolCall
 NAMELESS = "no object with a name and arguments"
 
 # orjson reads integers beyond 64 bits as floats: only those texts take the slower, exact way.
-_LONG_NUMBER = re.compile(r"\d{19}")
+_LONG_NUMBER = re.compile(r"[0-9]{19}")
+_LONG_NUMBER_BYTES = re.compile(rb"[0-9]{19}")
 
 
-def load_json(text: str) -> Any:
-    """The JSON value of ``text``, with integers of any length exact.
+def load_json(text: str | bytes) -> Any:
+    """The JSON value of ``text``, with integers of any length exact; bytes are UTF-8.
 
     Raises:
         FormatError: the text is no JSON; the message says where.
     """
     try:
         value = orjson.loads(text)
-        return json.loads(text) if _LONG_NUMBER.search(text) else value
+        long = _LONG_NUMBER.search(text) if isinstance(text, str) else _LONG_NUMBER_BYTES.search(text)
+        return value if long is None else json.loads(text)
     except (ValueError, RecursionError) as cause:
         raise FormatError(f"no JSON: {cause}") from cause
 

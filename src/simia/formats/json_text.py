@@ -1,66 +1,100 @@
 """JSON that a language model wrote."""
 
+import re
 from typing import Any
 
-import json_repair
-import orjson
-
-from simia.errors import FormatError, boundary
+from simia.errors import FormatError
+from simia.formats.calls import load_json
+from simia.formats.untidy import read_untidy
 
 _SHOWN = 80
+# Beside the value that is read may stand prose, but nothing that looks like a part of JSON: it would be lost.
+_DATA = re.compile(
+    r"""["']\s*:                       # a quoted key
+    |[{\[]\s*["'{\[]                   # a list or an object
+    |[{,]\s*\w+\s*:\s*["'{\[0-9]       # a bare key
+    |\w\s*:\s+["'0-9]|\w:["']          # ... that is the first one
+    """,
+    re.VERBOSE,
+)
+_SURPLUS = re.compile(r"[\s}\]]*")
 
 
 def read_json(text: str) -> tuple[Any, bool]:
-    """The JSON value in ``text``, and whether it had to be repaired.
+    """The object or list that ``text`` holds, and whether it had to be repaired.
 
-    Prose and code fences around the value are passed over, which is no repair. Anything else that is wrong (a cut
-    end, single quotes, a missing comma) goes to the json-repair library, and the caller counts it.
+    Prose and code fences around the value are passed over, which is no repair. Untidy spellings are read by
+    :mod:`simia.formats.untidy`, which neither loses nor invents anything; so is JSON inside a JSON string. The caller
+    counts these. Integers of any length stay exact.
 
     Raises:
-        FormatError: no object or list can be made of the text.
+        FormatError: the text holds no object or list, holds several, or is beyond repair without a guess (cut inside
+            a value, a value missing).
     """
-    try:
-        return orjson.loads(text), False
-    except orjson.JSONDecodeError:
-        pass
-    for span in _spans(text):
+    value, repaired = _read(text, strict_first=True)
+    if isinstance(value, str):
+        value, repaired = _read(value, strict_first=True)[0], True
+    return _container(value, text), repaired
+
+
+def lossless_json(text: str) -> Any:
+    """The same for the text of one call, where a key that stands twice is refused also in valid JSON: one of its
+    values would be lost.
+
+    Raises:
+        FormatError: as :func:`read_json`.
+    """
+    value, _ = _read(text, strict_first=False)
+    if isinstance(value, str):
+        value, _ = _read(value, strict_first=False)
+    return _container(value, text)
+
+
+def _read(text: str, *, strict_first: bool) -> tuple[Any, bool]:
+    """Value and whether it was repaired; a string where the text is one JSON string."""
+    if strict_first or text.lstrip()[:1] == '"':
         try:
-            return orjson.loads(span), False
-        except orjson.JSONDecodeError:
-            continue
-    rest = _from_start(text)
-    if not rest:
+            return load_json(text), False
+        except FormatError:
+            pass
+    start = _start(text)
+    if start < 0:
         raise FormatError(f"the reply holds no JSON object or list: {text[:_SHOWN]!r}")
-    with boundary(FormatError, f"repair the JSON in {rest[:_SHOWN]!r}"):
-        value = json_repair.loads(rest, skip_json_loads=True)
-        orjson.dumps(value)
-    if rest[0] == "{" and isinstance(value, list):
-        # The library makes a list of an object and whatever stands behind it.
-        value = next((item for item in value if isinstance(item, dict)), None)
-    if not isinstance(value, dict | list) or not value:
-        raise FormatError(f"the reply holds no JSON that can be repaired: {rest[:_SHOWN]!r}")
+    if (lost := _DATA.search(text, 0, start)) is not None:
+        raise FormatError(f"a part of a value stands before the first bracket: {text[lost.start() : start]!r:.80}")
+    if strict_first:
+        end = text.rfind("}" if text[start] == "{" else "]") + 1
+        try:
+            value = load_json(text[start:end])
+        except FormatError:
+            pass
+        else:
+            _refuse_data(text, end)
+            return value, False
+    value, end = read_untidy(text, start)
+    _refuse_data(text, end)
     return value, True
 
 
-def _spans(text: str) -> list[str]:
-    """From the first opening to the last closing bracket of each kind, the longer one first; never a part of a
-    broken value: a list behind the first brace, or an object that a list directly holds.
-    """
-    brace, bracket = text.find("{"), text.find("[")
-    spans = []
-    if brace >= 0 and not (0 <= bracket < brace and not text[bracket + 1 : brace].strip()):
-        spans.append(text[brace : text.rfind("}") + 1])
-    if bracket >= 0 and not 0 <= brace < bracket:
-        spans.append(text[bracket : text.rfind("]") + 1])
-    return sorted(spans, key=len, reverse=True)
+def _container(value: Any, text: str) -> Any:
+    if not isinstance(value, dict | list):
+        raise FormatError(f"the reply is no JSON object or list: {text[:_SHOWN]!r}")
+    return value
 
 
-def _from_start(text: str) -> str:
-    """From the first brace on, or from the bracket of a list that directly holds it; without its code fence."""
+def _start(text: str) -> int:
+    """The first brace, or the bracket of a list that holds it; -1 where there is neither."""
     brace, bracket = text.find("{"), text.find("[")
-    if bracket >= 0 and (brace < 0 or (bracket < brace and not text[bracket + 1 : brace].strip())):
-        brace = bracket
-    if brace < 0:
-        return ""
-    fence = text.rfind("\n```", brace)
-    return text[brace : fence if fence > brace else None]
+    if bracket < 0 or 0 <= brace < bracket:
+        return brace
+    between = text[bracket : max(brace, bracket)]
+    # A list that is closed before the first brace is prose: "Sure [as asked]: {...}".
+    return brace if brace >= 0 and 0 < between.count("[") == between.count("]") else bracket
+
+
+def _refuse_data(text: str, end: int) -> None:
+    """Raise if behind the value, and closing brackets too many, stands more than prose."""
+    surplus = _SURPLUS.match(text, end)
+    behind = surplus.end() if surplus is not None else end
+    if text[behind : behind + 1] in tuple(",:\"'") or _DATA.search(text, behind) is not None:
+        raise FormatError(f"more than one JSON value, or a part of one behind it: {text[behind : behind + _SHOWN]!r}")
