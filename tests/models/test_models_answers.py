@@ -80,6 +80,12 @@ def test_a_call_is_read() -> None:
     assert (call.id, call.name, call.arguments) == ("c1", "find", {"id": 1})
 
 
+def test_a_long_integer_in_the_arguments_stays_exact() -> None:
+    assert called('{"order_id": 12345678901234567890123}').tool_calls[0].arguments == {
+        "order_id": 12345678901234567890123
+    }
+
+
 def test_arguments_may_come_as_an_object() -> None:
     assert called({"id": 1}).tool_calls[0].arguments == {"id": 1}
 

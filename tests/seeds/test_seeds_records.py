@@ -113,3 +113,8 @@ def test_memory_stays_flat_over_a_large_array(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert count == 600
     assert peak < 3_000_000
+
+
+def test_a_long_integer_stays_exact(tmp_path: Path) -> None:
+    found, bad = read(tmp_path / "long.jsonl", b'{"id": 12345678901234567890123}\n')
+    assert (found, bad) == ([{"id": 12345678901234567890123}], [])

@@ -151,6 +151,26 @@ def test_json_that_had_to_be_repaired_is_marked(make_item: MakeItem) -> None:
     assert kept(simulated(make_item(), broken)[0]).repairs == ("json",)
 
 
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text: text.replace('"book_id":"B-377"', '"book_id":', 1),
+        lambda text: text[: text.rindex('"reply":"') + len('"reply":"') + 1],
+        lambda text: text[: text.index('"book_id":"B-377"') + len('"book_id":"B-3')],
+    ],
+)
+def test_a_reply_that_is_cut_or_lacks_a_value_is_unreadable_and_asked_for_again(
+    make_item: MakeItem, spoil: Callable[[str], str]
+) -> None:
+    whole = orjson.dumps(REPLY).decode()
+    spoilt = spoil(whole)
+    assert spoilt != whole
+    outcome, _ = simulated(make_item(), spoilt, spoilt)
+    assert isinstance(outcome, Dropped)
+    assert outcome.rule == "unreadable_reply"
+    assert kept(simulated(make_item(), spoilt, whole)[0]).repairs == ()
+
+
 def test_a_readable_reply_is_not_marked_as_repaired(make_item: MakeItem) -> None:
     assert kept(simulated(make_item(), REPLY)[0]).repairs == ()
 

@@ -166,6 +166,31 @@ def test_a_call_that_cannot_be_read_is_kept_verbatim_and_answered(make_item: Mak
     assert "could not be read" in answer.content
 
 
+@pytest.mark.parametrize("spell", [lambda text: text, lambda text: text[:-1] + ",}"])
+def test_arguments_written_as_text_are_read_before_the_call_is_answered(
+    make_item: MakeItem, spell: Callable[[str], str]
+) -> None:
+    arguments = LEND["calls"][0]["arguments"]
+    written = {"calls": [{"name": "lend_book", "arguments": spell(orjson.dumps(arguments).decode())}]}
+    trajectory = Played(make_item(), [TASK, HELLO, BYE], [written, DONE], [LENT]).kept
+    call, answer = trajectory.messages[1:3]
+    assert isinstance(call, AssistantMessage)
+    assert isinstance(answer, ToolMessage)
+    assert (call.tool_calls[0].arguments, call.malformed_calls) == (arguments, ())
+    assert answer.content == '{"title":"Ulysses","borrower":"M-731"}'
+    assert trajectory.repairs == ("json",)
+
+
+def test_a_long_integer_stays_exact_from_the_call_to_the_record(make_item: MakeItem) -> None:
+    long = 12345678901234567890123
+    asked = canonical_json({"calls": [{"name": "get_book", "arguments": {"book_id": long}}]}).decode()
+    episode = Played(make_item(), [TASK, HELLO, BYE], [asked, DONE], [])
+    call = Trajectory.model_validate_json(episode.kept.model_dump_json()).messages[1]
+    assert isinstance(call, AssistantMessage)
+    assert call.tool_calls[0].arguments == {"book_id": long}
+    assert str(long) in text_of(episode.agent.requests[1:])
+
+
 def test_an_agent_that_never_gets_readable_ends_the_episode_as_malformed(make_item: MakeItem) -> None:
     episode = Played(make_item(), [TASK, HELLO], ["?", "?"], [], max_repairs=0)
     assert episode.dropped.rule == "malformed_call"

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from simia.errors import ReplyCut, RequestRefused
+from simia.errors import FormatError, ReplyCut, RequestRefused
+from simia.formats.calls import load_json
 from simia.types import ChatReply, FinishReason, MalformedToolCall, ToolCall, Usage
 
 _FINISH: dict[str, FinishReason] = {
@@ -108,9 +109,9 @@ def _read_calls(raw: Any, reply_id: str) -> tuple[tuple[ToolCall, ...], tuple[Ma
             continue
         text = arguments if isinstance(arguments, str) else orjson.dumps(arguments).decode()
         try:
-            value = orjson.loads(text)
-        except orjson.JSONDecodeError as cause:
-            malformed.append(MalformedToolCall(id=call_id, name=name, text=text, reason=f"no JSON: {cause}"))
+            value = load_json(text)
+        except FormatError as cause:
+            malformed.append(MalformedToolCall(id=call_id, name=name, text=text, reason=str(cause)))
             continue
         if isinstance(value, dict):
             calls.append(ToolCall(id=call_id, name=name, arguments=value))

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-import orjson
-
 from simia.errors import FormatError, RecordError, SchemaError, SeedError, boundary
+from simia.formats.calls import load_json
 from simia.types import Seed
 
 OnBad = Callable[[RecordError], None]
@@ -79,9 +78,9 @@ def _loaded(path: Path, line: int, text: bytes, on_bad: OnBad) -> Iterator[tuple
     if not text:
         return
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as cause:
-        on_bad(RecordError(str(path), line, f"no JSON: {cause}"))
+        value = load_json(text)
+    except FormatError as cause:
+        on_bad(RecordError(str(path), line, str(cause)))
         return
     yield line, value
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import orjson
-
 from simia.errors import FormatError
+from simia.formats.calls import dump_json
+from simia.formats.json_text import lossless_json
 from simia.prompts import fence, load
 from simia.simulate.asking import Inadmissible, ask
 from simia.simulate.parts import remembered, tool_lines
@@ -67,19 +67,21 @@ class SimulatedAgent:
     ) -> tuple[AssistantMessage, bool]:
         """The agent's next message, and whether its JSON had to be repaired.
 
-        An answer that stays unreadable becomes a malformed call, verbatim.
+        An answer that stays unreadable becomes a malformed call, verbatim. Arguments that are JSON inside a string are
+        a repair like any other, made here so that the call is answered as what it means.
         """
         request = self.request(world, messages, draws, reasoning)
         first = 1 + sum(_count_calls(message) for message in messages)
 
-        def read(value: Any) -> AssistantMessage:
+        def read(value: Any) -> tuple[AssistantMessage, bool]:
             return _read(value, first, thoughts=self._settings.thoughts)
 
         answer = await ask(self._model, request, read, self._settings.max_repairs)
         if isinstance(answer, Inadmissible):
             malformed = MalformedToolCall(id=f"call_{first}", text=answer.text, reason=answer.reason)
             return AssistantMessage(malformed_calls=(malformed,)), False
-        return answer.value, answer.repaired
+        message, decoded = answer.value
+        return message, answer.repaired or decoded
 
     def _system(self, world: WorldSpec, reasoning: str) -> SystemMessage:
         content = load("turns_agent").render(
@@ -102,7 +104,7 @@ def _as_seen(messages: tuple[Message, ...], tag: str, *, thoughts: bool) -> list
     seen: list[Message] = []
     for message in messages:
         if isinstance(message, AssistantMessage):
-            seen.append(AssistantMessage(content=orjson.dumps(_decision(message, thoughts=thoughts)).decode()))
+            seen.append(AssistantMessage(content=dump_json(_decision(message, thoughts=thoughts))))
             continue
         if isinstance(message, ToolMessage):
             label = f"{message.call_id} {message.name}".strip() + (" (error)" if message.is_error else "")
@@ -129,7 +131,8 @@ def _count_calls(message: Message) -> int:
     return len(message.tool_calls) + len(message.malformed_calls)
 
 
-def _read(value: Any, first: int, *, thoughts: bool) -> AssistantMessage:
+def _read(value: Any, first: int, *, thoughts: bool) -> tuple[AssistantMessage, bool]:
+    """The message that a decision spells, its calls numbered from ``first``, and whether arguments were decoded."""
     if not isinstance(value, dict):
         raise FormatError('the answer is neither {"say": "..."} nor {"calls": [...]}')
     say, calls = value.get("say", ""), value.get("calls", [])
@@ -140,9 +143,13 @@ def _read(value: Any, first: int, *, thoughts: bool) -> AssistantMessage:
     thought = value.get("thought")
     read: list[ToolCall] = []
     malformed: list[MalformedToolCall] = []
+    decoded = False
     for number, call in enumerate(calls, first):
         name = call.get("name") if isinstance(call, dict) else None
         arguments = call.get("arguments") if isinstance(call, dict) else None
+        if isinstance(arguments, str):
+            arguments = _decoded(arguments)
+            decoded = decoded or not isinstance(arguments, str)
         if isinstance(name, str) and name and isinstance(arguments, dict):
             read.append(ToolCall(id=f"call_{number}", name=name, arguments=arguments))
         else:
@@ -150,13 +157,23 @@ def _read(value: Any, first: int, *, thoughts: bool) -> AssistantMessage:
                 MalformedToolCall(
                     id=f"call_{number}",
                     name=name if isinstance(name, str) and name else None,
-                    text=orjson.dumps(call if name is None else arguments).decode(),
+                    text=dump_json(call if name is None else arguments),
                     reason='a call needs "name" (a text) and "arguments" (an object)',
                 )
             )
-    return AssistantMessage(
+    message = AssistantMessage(
         content=say.strip(),
         reasoning=thought if thoughts and isinstance(thought, str) and thought.strip() else None,
         tool_calls=tuple(read),
         malformed_calls=tuple(malformed),
     )
+    return message, decoded
+
+
+def _decoded(text: str) -> Any:
+    """The object that ``text`` spells as JSON, or the text itself."""
+    try:
+        value = lossless_json(text)
+    except FormatError:
+        return text
+    return value if isinstance(value, dict) else text

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import orjson
 
 from simia.formats import exchanges
+from simia.formats.calls import dump_json
 from simia.simulate.diversity import tools_to_centre
 from simia.simulate.state_view import words_of
 from simia.types import AssistantMessage, JsonObject, Plan, Seed, UserMessage
@@ -56,9 +57,9 @@ class Exemplar:
         if not thoughts:
             value = _without_thoughts(value)
         value = _with_results(value, _decoded)
-        text = orjson.dumps(value).decode()
+        text = dump_json(value)
         if len(text) > budget_chars:
-            text = orjson.dumps(_thinned(value)).decode()
+            text = dump_json(_thinned(value))
         return cls(
             text=text,
             messages=len(seed.reference),
@@ -123,7 +124,7 @@ def _calls(value: JsonObject) -> Iterator[JsonObject]:
 def _thinned(value: JsonObject) -> JsonObject:
     """The exemplar with fewer entries in its results; what any argument or sentence names is kept if it can be."""
     spoken = [text for one in value["exchanges"] for text in (one.get("user", ""), one.get("reply", ""))]
-    named = " ".join([*spoken, *(orjson.dumps(call["arguments"]).decode() for call in _calls(value))])
+    named = " ".join([*spoken, *(dump_json(call["arguments"]) for call in _calls(value))])
 
     def thin(node: Any) -> Any:
         if isinstance(node, dict):

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import orjson
 
+from simia.formats.calls import dump_json
 from simia.types import JsonObject, ToolSpec, WorldSpec
 
 K = TypeVar("K", bound=Hashable)
@@ -37,4 +38,4 @@ def _tool_line(tool: ToolSpec, show_returns: bool) -> str:
     value: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     if show_returns and tool.returns is not None:
         value["returns"] = tool.returns
-    return orjson.dumps(value).decode()
+    return dump_json(value)

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import orjson
-
+from simia.formats.calls import dump_json
 from simia.types import State
 
 
@@ -15,7 +14,7 @@ def excerpt(state: State, mentioned: Iterable[str], budget_chars: int) -> tuple[
     key or value is ``mentioned``, then those that these refer to, then others in order while there is room. A
     top-level value that is no table of records is always kept.
     """
-    text = orjson.dumps(state).decode()
+    text = dump_json(state)
     if len(text) <= budget_chars:
         return text, ""
     wanted = {word for word in mentioned if word}
@@ -31,17 +30,17 @@ def excerpt(state: State, mentioned: Iterable[str], budget_chars: int) -> tuple[
     for table, records in _tables(state):
         for order, (key, record) in enumerate(records.items()):
             rank = ranks.get(table, {}).get(key, 1 if key in referred else 2)
-            candidates.append((rank, order, table, key, len(orjson.dumps(record)) + len(key) + 4))
+            candidates.append((rank, order, table, key, len(dump_json(record).encode()) + len(key) + 4))
     tables = dict(_tables(state))
     shown: dict[str, Any] = {key: ({} if key in tables else value) for key, value in state.items()}
-    room = budget_chars - len(orjson.dumps(shown))
+    room = budget_chars - len(dump_json(shown).encode())
     for _, _, table, key, size in sorted(candidates):
         if size <= room:
             shown[table][key] = tables[table][key]
             room -= size
     hidden = {name: len(records) - len(shown[name]) for name, records in tables.items()}
     missing = ", ".join(f"{count} more in {name}" for name, count in hidden.items() if count)
-    return orjson.dumps(shown).decode(), missing
+    return dump_json(shown), missing
 
 
 def words_of(value: Any) -> Iterator[str]:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 
 from simia.errors import FormatError, StateError
+from simia.formats.calls import dump_json
 from simia.prompts import fence, load
 from simia.seeds.calls import call_problem
 from simia.seeds.invariants import violations
@@ -61,7 +61,7 @@ class TrackedDynamics:
         """The question that a fitting call becomes."""
         settings, world, call = self._settings, query.world, query.call
         tracked = _is_tracked(query)
-        call_text = orjson.dumps({"name": call.name, "arguments": call.arguments}).decode()
+        call_text = dump_json({"name": call.name, "arguments": call.arguments})
         history = shown_history(query.history, settings.history_chars)
         examples = () if tracked else _examples(query.reference, call.name)
         state, not_shown = None, ""
@@ -103,7 +103,7 @@ class TrackedDynamics:
         """
         problem = call_problem(query.world, query.call)
         if problem is not None:
-            text = orjson.dumps({"error": problem}).decode()
+            text = dump_json({"error": problem})
             return Transition(observation=text, is_error=True, delta=StateDelta() if _is_tracked(query) else None)
 
         def read(value: Any) -> Transition:
@@ -136,7 +136,7 @@ def _examples(reference: tuple[Message, ...], name: str) -> tuple[str, ...]:
     found: list[str] = []
     for message in reference:
         if isinstance(message, ToolMessage) and message.name == name and len(found) < _MAX_EXAMPLES:
-            called = orjson.dumps(arguments.get(message.call_id, {})).decode()
+            called = dump_json(arguments.get(message.call_id, {}))
             found.append(f"{called} gave {message.content[:_EXAMPLE_CHARS]}")
     return tuple(found)
 
@@ -152,7 +152,7 @@ def _read(value: Any, query: TransitionQuery) -> Transition:
         wrong = returns.violations(observation)
         if wrong:
             raise FormatError(f"the observation does not fit what {query.call.name} returns: {'; '.join(wrong)}")
-    text = observation if isinstance(observation, str) else orjson.dumps(observation).decode()
+    text = observation if isinstance(observation, str) else dump_json(observation)
     if query.state is None or not _is_tracked(query):
         return Transition(observation=text, is_error=is_error)
     delta = _read_changes(value.get("changes", []))
