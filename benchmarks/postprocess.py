@@ -25,6 +25,7 @@ from simia.synthesis.export import FORMATS, ExportSettings, write
 from simia.synthesis.postprocess import Postprocess, PostprocessSettings
 from simia.types import (
     AssistantMessage,
+    JsonObject,
     Kept,
     MalformedToolCall,
     Message,
@@ -41,7 +42,7 @@ _POOL = 500  # distinct records; the stream repeats them, so that making them co
 
 
 def world() -> WorldSpec:
-    """Sixteen tools with the schemas of a shop."""
+    """Sixteen tools with the schemas of a shop, which say what they take and what they return."""
     parameters = {
         "type": "object",
         "properties": {
@@ -56,7 +57,21 @@ def world() -> WorldSpec:
         },
         "required": ["order_id", "item_ids"],
     }
-    tools = tuple(ToolSpec(name=f"tool_{n}", description="Changes an order.", parameters=parameters) for n in range(16))
+    item = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "price": {"type": "number"}},
+        "required": ["name", "price"],
+        "additionalProperties": False,
+    }
+    returns = {
+        "type": "object",
+        "properties": {"status": {"enum": ["pending", "delivered"]}, "items": {"type": "array", "items": item}},
+        "required": ["status", "items"],
+    }
+    tools = tuple(
+        ToolSpec(name=f"tool_{n}", description="Changes an order.", parameters=parameters, returns=returns)
+        for n in range(16)
+    )
     return WorldSpec(name="bench", policy="Be careful. " * 500, tools=tools, licence="Apache-2.0")
 
 
@@ -66,17 +81,14 @@ def record(rng: random.Random, world_id: str, malformed: bool, vocabulary: list[
     def text(words: int) -> str:
         return " ".join(rng.choices(vocabulary or _WORDS, k=words))
 
-    messages: list[Message] = [UserMessage(content=text(30))]
+    planned = [_arguments(rng, text(3)) for _ in range(4)]
+    ids = " ".join(word for one in planned for word in (one["order_id"], *one["item_ids"], one["payment_method_id"]))
+    messages: list[Message] = [UserMessage(content=f"{text(30)} {ids}")]
     count = 0
     while len(messages) < 14:
         count += 1
         name = f"tool_{rng.randrange(16)}"
-        arguments = {
-            "order_id": f"#W{rng.randrange(10**7, 10**8)}",
-            "item_ids": [str(rng.randrange(10**9, 10**10)) for _ in range(2)],
-            "payment_method_id": f"credit_card_{rng.randrange(10**6, 10**7)}",
-            "address": {"street": text(3), "zip": "19122", "floor": rng.randrange(9)},
-        }
+        arguments = planned[count - 1]
         call_id = f"call_{count}"
         if malformed:
             mangled = _mangled(orjson.dumps(arguments).decode(), count)
@@ -92,6 +104,15 @@ def record(rng: random.Random, world_id: str, malformed: bool, vocabulary: list[
     provenance = Provenance(run="b", seed="s", attempt=0, model="m", prompts={"p": "0" * 64}, licence="Apache-2.0")
     trajectory = Trajectory(world=world_id, task=text(40), messages=tuple(messages[:14]), provenance=provenance)
     return trajectory.model_dump_json().encode()
+
+
+def _arguments(rng: random.Random, street: str) -> JsonObject:
+    return {
+        "order_id": f"#W{rng.randrange(10**7, 10**8)}",
+        "item_ids": [str(rng.randrange(10**9, 10**10)) for _ in range(2)],
+        "payment_method_id": f"credit_card_{rng.randrange(10**6, 10**7)}",
+        "address": {"street": street, "zip": "19122", "floor": rng.randrange(9)},
+    }
 
 
 def stream(share: float, world_id: str, records: int) -> Iterator[bytes]:

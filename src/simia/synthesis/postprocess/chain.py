@@ -25,6 +25,7 @@ PASSES: dict[str, Pass] = {
         Pass("separate_reasoning", text.separate_reasoning, "<think>"),
         Pass("strip_reasoning", text.strip_reasoning, '"reasoning":"'),
         Pass("answered_calls", structure.answered_calls),
+        Pass("valid_results", structure.valid_results),
         Pass("turn_order", structure.turn_order),
         Pass("complete_end", structure.complete_end),
         Pass("leaked_markers", text.leaked_markers, text.MARKER_SIGNS),

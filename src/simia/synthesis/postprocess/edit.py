@@ -21,11 +21,14 @@ from simia.types import (
 
 @dataclass(frozen=True, slots=True)
 class CalledTool:
-    """One tool as the passes need it. ``integers``: its schema asks for an integer somewhere."""
+    """One tool as the passes need it. ``integers``: its schema asks for an integer somewhere; ``returns``: None where
+    any result is right.
+    """
 
     schema: Schema
     parameters: JsonObject
     integers: bool
+    returns: Schema | None
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,10 @@ class Context:
         """The tools by name, compiled."""
         return {
             tool.name: CalledTool(
-                tool.arguments_schema, tool.parameters, b'"integer"' in canonical_json(tool.parameters)
+                tool.arguments_schema,
+                tool.parameters,
+                b'"integer"' in canonical_json(tool.parameters),
+                tool.returns_schema,
             )
             for tool in self.world.tools
         }
