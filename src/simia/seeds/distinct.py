@@ -21,7 +21,7 @@ class DistinctIds:
     """A reader that refuses a seed whose id an earlier seed of the same source has; the first keeps it.
 
     Two seeds of one id would draw the same plans, and copies could not be told from whose seed they are. Memory: a
-    digest of 8 bytes in a set, about 90 bytes a seed; that two of a million ids share one has a chance of 3 in 10^8.
+    digest of 8 bytes in a set, about 100 bytes a seed; that two of a million ids share one has a chance of 3 in 10^8.
     """
 
     def __init__(self, reader: RecordReader) -> None:
