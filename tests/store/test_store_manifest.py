@@ -14,6 +14,21 @@ def test_differences_are_dotted_keys(manifest: Manifest) -> None:
     assert manifest.differences(other) == ("config.plan.count", "prompts.trajectory")
 
 
+def test_a_free_key_is_no_difference_and_neither_is_what_stands_below_it(manifest: Manifest) -> None:
+    other = manifest.model_copy(update={"config": {"seed": 2, "plan": {"count": 11, "personas": []}}})
+    assert manifest.differences(other, free=("config.plan",)) == ("config.seed",)
+    assert manifest.differences(other, free=("config.plan.count",)) == ("config.plan.personas", "config.seed")
+
+
+def test_a_growing_key_differs_only_if_it_shrinks(manifest: Manifest) -> None:
+    larger, smaller = (
+        manifest.model_copy(update={"config": {"seed": 1, "plan": {"count": count, "personas": ["calm", "hasty"]}}})
+        for count in (11, 9)
+    )
+    assert manifest.differences(larger, growing=("config.plan.count",)) == ()
+    assert manifest.differences(smaller, growing=("config.plan.count",)) == ("config.plan.count",)
+
+
 def test_a_key_that_only_one_side_has_is_a_difference(manifest: Manifest) -> None:
     other = manifest.model_copy(update={"seeds": {}})
     assert manifest.differences(other) == ("seeds.bundled:shop",)

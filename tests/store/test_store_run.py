@@ -57,6 +57,47 @@ def test_resuming_with_another_configuration_names_the_keys(tmp_path: Path, mani
     assert caught.value.keys == ("model",)
 
 
+def test_a_free_key_of_the_configuration_is_written_down_as_it_is_now(tmp_path: Path, manifest: Manifest) -> None:
+    Run.create(tmp_path, manifest).close()
+    other = manifest.model_copy(update={"config": {**manifest.config, "seed": 2}, "created": "later"})
+    Run.resume(tmp_path, other, free=("config.seed",)).close()
+    with Run.read(tmp_path) as run:
+        assert run.manifest == manifest.model_copy(update={"config": other.config})
+
+
+def test_checking_a_run_changes_nothing(tmp_path: Path, manifest: Manifest) -> None:
+    Run.create(tmp_path, manifest).close()
+    before = (tmp_path / "run.json").read_bytes()
+    other = manifest.model_copy(update={"config": {**manifest.config, "seed": 2}})
+    assert Run.check(tmp_path, other, free=("config.seed",)) == manifest
+    with pytest.raises(ManifestMismatch):
+        Run.check(tmp_path, other)
+    assert (tmp_path / "run.json").read_bytes() == before
+
+
+def test_a_run_in_vain_leaves_nothing(tmp_path: Path, manifest: Manifest) -> None:
+    run = Run.create(tmp_path / "run", manifest)
+    run.worlds.put(_world("shop"))
+    asyncio.run(run.stream("prefilter").append(0, "a", Dropped("unknown_tool", "look")))
+    run.save_meter({"requests": 0})
+    run.discard()
+    assert not (tmp_path / "run").exists()
+
+
+def test_discarding_a_run_leaves_what_is_not_its_own(tmp_path: Path, manifest: Manifest) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    Run.create(tmp_path, manifest).discard()
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_paid_reply_is_never_discarded(tmp_path: Path, manifest: Manifest) -> None:
+    with Run.create(tmp_path, manifest) as run:
+        asyncio.run(run.replies.put("a" * 64, ChatReply(text="hello", model="m")))
+        with pytest.raises(StoreError, match="holds what was made"):
+            run.discard()
+    assert (tmp_path / "run.json").exists()
+
+
 def test_a_refused_run_is_not_locked(tmp_path: Path, manifest: Manifest) -> None:
     Run.create(tmp_path, manifest).close()
     with pytest.raises(ManifestMismatch):

@@ -1,6 +1,6 @@
 """What a run was made from."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import orjson
@@ -28,17 +28,35 @@ class Manifest(Value):
     model: str = ""
     model_reason: str = ""
 
-    def differences(self, other: "Manifest") -> tuple[str, ...]:
-        """Dotted keys whose values differ, in sorted order; informational keys are not compared."""
-        return tuple(sorted(key for key, _, _ in _unequal(_plain(self), _plain(other), "")))
+    def differences(
+        self, other: "Manifest", *, free: Collection[str] = (), growing: Collection[str] = ()
+    ) -> tuple[str, ...]:
+        """Dotted keys whose values differ, in sorted order; informational keys are not compared.
 
-    def explain(self, other: "Manifest", limit: int = 6) -> str:
+        Left out are keys at or below one of ``free``, and those of ``growing`` whose number is larger in ``other``.
+        """
+        return tuple(key for key, _, _ in self._compared(other, free, growing))
+
+    def explain(
+        self, other: "Manifest", limit: int = 6, *, free: Collection[str] = (), growing: Collection[str] = ()
+    ) -> str:
         """The differences as a sentence part: ``key: this value, now that value; ...``, at most ``limit`` keys."""
-        found = sorted(_unequal(_plain(self), _plain(other), ""), key=lambda difference: difference[0])
+        found = self._compared(other, free, growing)
         parts = [f"{key}: was {_short(was)}, now {_short(now)}" for key, was, now in found[:limit]]
         if len(found) > limit:
             parts.append(f"and {len(found) - limit} more")
         return "; ".join(parts)
+
+    def _compared(
+        self, other: "Manifest", free: Collection[str], growing: Collection[str]
+    ) -> list[tuple[str, Any, Any]]:
+        found = sorted(_unequal(_plain(self), _plain(other), ""), key=lambda difference: difference[0])
+        return [
+            (key, was, now)
+            for key, was, now in found
+            if not any(key == one or key.startswith(f"{one}.") for one in free)
+            and not (key in growing and _grew(was, now))
+        ]
 
 
 def _plain(manifest: Manifest) -> JsonObject:
@@ -53,6 +71,10 @@ def _unequal(was: JsonObject, now: JsonObject, prefix: str) -> Iterator[tuple[st
             yield from _unequal(before, after, f"{prefix}{key}.")
         elif before is _ABSENT or after is _ABSENT or not same(before, after):
             yield f"{prefix}{key}", before, after
+
+
+def _grew(was: Any, now: Any) -> bool:
+    return isinstance(was, int) and isinstance(now, int) and now > was
 
 
 def _short(value: Any) -> str:

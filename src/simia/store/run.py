@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -61,16 +63,20 @@ class Run:
                 raise StoreError(f"{folder} holds a run already: go on with it by --resume, or take another --run")
             if (folder / "streams").exists() or (folder / "replies.jsonl").exists():
                 raise StoreError(f"{folder} holds parts of a run but no run.json: take another --run")
-            content = orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
-            write_atomically(folder / "run.json", content + b"\n")
+            _write_manifest(folder, manifest)
             return cls(folder, manifest, lock)
         except BaseException:
             lock.release()
             raise
 
     @classmethod
-    def resume(cls, folder: Path, manifest: Manifest) -> "Run":
+    def resume(
+        cls, folder: Path, manifest: Manifest, *, free: Collection[str] = (), growing: Collection[str] = ()
+    ) -> "Run":
         """The run in ``folder``, to be gone on with. Torn last lines are cut off as its files are opened.
+
+        ``free`` are dotted keys of the manifest, such as ``config.export``, that may be another now, ``growing`` those
+        whose number may be larger. Where such a key of ``config`` is another one, ``run.json`` says so from now on.
 
         Raises:
             ManifestMismatch: it was made from something else; the message names the keys.
@@ -78,21 +84,39 @@ class Run:
             CorruptStream: a file was written by something else.
             StoreError: there is no run in the folder.
         """
-        _demand_run(folder)
+        _demand_run(folder, "leave --resume out to begin one, or check --run")
         lock = RunLock(folder)
         try:
-            found = _read_manifest(folder)
-            keys = found.differences(manifest)
-            if keys:
-                raise ManifestMismatch(
-                    f"run folder {folder} belongs to another configuration: {found.explain(manifest)}; "
-                    f"change that back, or take another --run",
-                    keys,
-                )
+            found = cls.check(folder, manifest, free=free, growing=growing)
+            if found.config != manifest.config:
+                found = found.model_copy(update={"config": manifest.config})
+                _write_manifest(folder, found)
             return cls(folder, found, lock)
         except BaseException:
             lock.release()
             raise
+
+    @staticmethod
+    def check(
+        folder: Path, manifest: Manifest, *, free: Collection[str] = (), growing: Collection[str] = ()
+    ) -> Manifest:
+        """The manifest of the run in ``folder``, if :meth:`resume` would accept ``manifest``. Changes nothing.
+
+        Raises:
+            ManifestMismatch: it was made from something else; the message names the keys.
+            CorruptStream: a file was written by something else.
+            StoreError: there is no run in the folder.
+        """
+        _demand_run(folder, "leave --resume out to begin one, or check --run")
+        found = _read_manifest(folder)
+        keys = found.differences(manifest, free=free, growing=growing)
+        if keys:
+            raise ManifestMismatch(
+                f"run folder {folder} belongs to another configuration: "
+                f"{found.explain(manifest, free=free, growing=growing)}; change that back, or take another --run",
+                keys,
+            )
+        return found
 
     @classmethod
     def read(cls, folder: Path) -> "Run":
@@ -102,7 +126,7 @@ class Run:
             CorruptStream: a file was written by something else.
             StoreError: there is no run in the folder.
         """
-        _demand_run(folder)
+        _demand_run(folder, "name the folder that was given to --run")
         return cls(folder, _read_manifest(folder), None)
 
     def stream(self, name: str) -> Stream:
@@ -207,6 +231,36 @@ class Run:
                 self._lock.release()
                 self._lock = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no reply was paid for and no stage kept anything."""
+        if next(iter(self.replies), None) is not None:
+            return False
+        return not any(self.stream(name).counts().kept for name in self.stream_names())
+
+    def discard(self) -> None:
+        """Close the run and remove it, and its folder if nothing else is in it: for one that was begun in vain.
+
+        Raises:
+            StoreError: the run was opened for reading, it is not empty, or a file cannot be removed.
+        """
+        lock = self._lock
+        if lock is None or not self.is_empty:
+            raise StoreError(f"{self.folder} is open for reading or holds what was made: it is not removed")
+        self._lock = None  # held until everything is gone
+        self.close()
+        try:
+            streams = self.folder / "streams"
+            names = ("worlds.jsonl", "replies.jsonl", "meter.json", "run.json", "lock")
+            with disk(self.folder, "remove"):
+                for path in (*streams.glob("*.jsonl"), *(self.folder / name for name in names)):
+                    path.unlink(missing_ok=True)
+            for folder in (streams, self.folder):
+                with suppress(OSError):  # something of the user's is in it
+                    folder.rmdir()
+        finally:
+            lock.release()
+
     def __enter__(self) -> "Run":
         return self
 
@@ -226,9 +280,14 @@ class Run:
         return self.folder / "streams" / f"{name}.jsonl"
 
 
-def _demand_run(folder: Path) -> None:
+def _demand_run(folder: Path, remedy: str) -> None:
     if not os.path.exists(folder / "run.json"):
-        raise StoreError(f"{folder} holds no run (no run.json): leave --resume out to begin one, or check --run")
+        raise StoreError(f"{folder} holds no run (no run.json): {remedy}")
+
+
+def _write_manifest(folder: Path, manifest: Manifest) -> None:
+    content = orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
+    write_atomically(folder / "run.json", content + b"\n")
 
 
 def _read_manifest(folder: Path) -> Manifest:
