@@ -303,12 +303,12 @@ def test_a_folder_without_a_run_is_named(simia: Simia) -> None:
 
     ended = simia("runs", "show", "empty")
 
-    assert ended.code == 1
-    assert "holds no run" in the_error_in(ended)
+    assert ended.code == 2
+    assert "empty holds no run" in the_error_in(ended)
 
 
 def test_debug_shows_the_traceback(simia: Simia) -> None:
-    with pytest.raises(Exception, match="holds no run"):
+    with pytest.raises(Exception, match="does not exist"):
         simia("--debug", "runs", "show", "nowhere")
 
 

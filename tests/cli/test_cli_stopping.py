@@ -1,5 +1,6 @@
 """Ctrl-C, in a process of its own, because signals belong to processes."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from simia.cli.main import main
+from simia.cli.stopping import Aborted, run_until_stopped
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -85,6 +87,17 @@ def test_the_second_ctrl_c_stops_at_once(start_simia: Start, serve: Callable[...
     assert "stopped at once" in err
     assert "go on with: simia synth" in err
     assert "Traceback" not in err
+
+
+def test_the_second_ctrl_c_ends_a_pass_that_waits_for_nothing() -> None:
+    async def work(stop: asyncio.Event) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        wait_for(stop.is_set)
+        os.kill(os.getpid(), signal.SIGINT)
+        wait_for(lambda: False)
+
+    with pytest.raises(Aborted):
+        run_until_stopped(work)
 
 
 def test_the_command_that_was_printed_finishes_the_run(

@@ -6,8 +6,11 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simia.errors import ConfigError, ManifestMismatch, ServerFailed, StoreError
 from simia.models.choose import ChosenModel
@@ -17,7 +20,7 @@ from simia.pipeline import Silent
 from simia.store import Run
 from simia.synthesis.cast import Cast
 from simia.synthesis.estimate import estimate
-from simia.synthesis.recipe import Recipe, read_recipe
+from simia.synthesis.recipe import Recipe, read_recipe, recipe_of
 from simia.synthesis.run import Summary, synthesise
 from simia.types import ChatModel, ChatReply, ChatRequest, Outcome, Trajectory, Usage, Value
 
@@ -151,6 +154,35 @@ def test_a_larger_count_only_adds_conversations(tmp_path: Path) -> None:
     assert kept(tmp_path / "large")[:30] == kept(tmp_path / "small")
 
 
+@given(st.integers(1, 12), st.integers(1, 30))
+@settings(max_examples=8, deadline=None)
+def test_a_run_that_grew_equals_one_that_was_begun_as_large(first: int, more: int) -> None:
+    with TemporaryDirectory() as scratch:
+        grown, whole = Path(scratch) / "grown", Path(scratch) / "whole"
+        taken(shop(f"count={first}"), grown)
+        taken(shop(f"count={first + more}"), grown, resume=True)
+        taken(shop(f"count={first + more}"), whole)
+        assert kept(grown) == kept(whole)
+        exports = [folder / "export/trl/train.jsonl" for folder in (grown, whole)]
+        assert exports[0].read_bytes() == exports[1].read_bytes()
+
+
+def test_a_stop_during_the_export_leaves_the_files_of_the_one_before(tmp_path: Path) -> None:
+    async def stopped() -> Summary:
+        stop = asyncio.Event()
+        stop.set()
+        cast = cast_of(conversation)
+        return await synthesise(shop(), cast, tmp_path / "run", resume=True, stages=("export",), stop=stop)
+
+    taken(shop(), tmp_path / "run")
+    folder = tmp_path / "run/export"
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    summary = asyncio.run(stopped())
+    assert summary.interrupted
+    assert summary.exported is None
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
 def test_another_configuration_may_not_resume_a_run_and_is_told_which_key(tmp_path: Path) -> None:
     taken(shop(), tmp_path / "run")
     with pytest.raises(ManifestMismatch, match=r"simulate\.temperature: was 1\.0, now 0\.5"):
@@ -228,6 +260,27 @@ def test_a_recipe_names_its_unknown_keys_and_the_known_ones() -> None:
 def test_an_unknown_recipe_is_told_the_bundled_ones() -> None:
     with pytest.raises(ConfigError, match="office, shop"):
         read_recipe("shopp", [])
+
+
+def test_a_recipe_file_may_name_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "mine.toml").write_text(
+        'name = "mine"\n[seeds]\nsource = "~/seeds.jsonl"\n[model]\nprices = "~/p.toml"\n'
+    )
+    recipe = read_recipe(str(tmp_path / "mine.toml"), [])
+    assert recipe.seeds.source == str(tmp_path / "home/seeds.jsonl")
+    assert recipe.model.prices == tmp_path / "home/p.toml"
+
+
+def test_what_a_run_records_gives_its_recipe_again() -> None:
+    recipe = shop("roles.judge.name=strict", "model.max_cost=5", "simulate.mode=turns")
+    assert recipe_of(recipe.recorded(), []) == recipe
+
+
+def test_a_secret_in_a_base_url_never_comes_to_disk() -> None:
+    recipe = shop("roles.judge.base_url=https://me:hidden@example.com/v1", "model.name=embedded")
+    with pytest.raises(ConfigError, match="holds a secret"):
+        recipe.recorded()
 
 
 def test_paths_in_a_recipe_file_are_relative_to_the_file(tmp_path: Path) -> None:

@@ -63,9 +63,8 @@ def show(
 ) -> None:
     """Say what a run is made from, what came through and why the rest did not; with --html as a page to browse."""
     from simia.report import read_funnel, render_run_page
-    from simia.store import Run
 
-    with Run.read(run) as opened:
+    with open_run(run) as opened:
         if html is not None:
             text = render_run_page(opened, most_shown=most_shown)
             _write(html, text)
@@ -86,9 +85,8 @@ def diff(
 ) -> None:
     """Name the settings, prompts, seeds and counts in which two runs differ."""
     from simia.report import read_funnel
-    from simia.store import Run
 
-    with Run.read(a) as first, Run.read(b) as second:
+    with open_run(a) as first, open_run(b) as second:
         settings = [
             (key, _at(first.manifest.model_dump(mode="json"), key), _at(second.manifest.model_dump(mode="json"), key))
             for key in first.manifest.differences(second.manifest)
@@ -104,6 +102,21 @@ def diff(
         return
     rows = [(key, _short(old), _short(new)) for key, old, new in [*settings, *counts]]
     result_table(("what", str(a), str(b)), rows)
+
+
+def open_run(folder: Path) -> "Run":
+    """The run in ``folder``, to look at.
+
+    Raises:
+        ConfigError: there is none.
+        CorruptStream: its ``run.json`` cannot be read.
+    """
+    from simia.store import Run
+
+    if not (folder / "run.json").is_file():
+        what = "holds no run (no run.json)" if folder.exists() else "does not exist"
+        raise ConfigError(f"{folder} {what}: name the folder that was given to --run; simia runs ls lists them")
+    return Run.read(folder)
 
 
 def _run_folders(folder: Path) -> Iterator[Path]:

@@ -58,6 +58,8 @@ def _signals(stop: asyncio.Event, task: "asyncio.Task[Any]") -> Iterator[_State]
         else:
             # What is torn down by force need not report what it was waiting for.
             loop.set_exception_handler(lambda loop, context: None)
+            if asyncio.current_task(loop) is task:
+                raise Aborted  # a pass without ``await`` never comes to where a cancellation is noticed
             task.cancel()
         # Both calls above schedule; a sleeping loop must wake up to see it.
         loop.call_soon_threadsafe(lambda: None)

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simia.cli.console import examples, result, result_facts, say
+from simia.cli.console import examples, result_facts, say
 from simia.cli.errors import ExitCode, exit_code_of, tell
+from simia.cli.runs import open_run
+from simia.cli.summary import print_summary, tell_examples
 from simia.errors import ConfigError, ManifestMismatch, RunLocked, SimiaError
 
 if TYPE_CHECKING:
     from simia.store import Manifest
     from simia.synthesis.cast import Cast
     from simia.synthesis.recipe import Recipe
-    from simia.synthesis.run import Summary
 
 _STAGES = ("prefilter", "generate", "postprocess", "export")
 _STAGE_HELP = {
@@ -25,6 +26,12 @@ _STAGE_HELP = {
     "generate": "Write the conversations that a run still lacks.",
     "postprocess": "Mend, check and de-duplicate a run's conversations anew. Asks no model and costs nothing.",
     "export": "Write a run's training files and their card anew. Asks no model and costs nothing.",
+}
+_STAGE_EXAMPLES = {
+    "prefilter": ("simia prefilter runs/first", "simia prefilter runs/first model.max_in_flight=8"),
+    "generate": ("simia generate runs/first", "simia generate runs/first count=200 --max-cost 5"),
+    "postprocess": ("simia postprocess runs/first", "simia postprocess runs/first dedup.near=0.8"),
+    "export": ("simia export runs/first", 'simia export runs/first \'export.formats=["trl", "openai"]\''),
 }
 _ASKS_NO_MODEL = frozenset({"postprocess", "export"})
 
@@ -59,7 +66,8 @@ def add_to(app: typer.Typer) -> None:
             "simia synth shop count=20 --run runs/first",
             "simia synth shop count=20 --run runs/first --resume",
             "simia synth shop count=20 --dry-run",
-            "simia synth tau2-retail --run runs/retail --model qwen3-32b --max-cost 5",
+            "simia synth shop count=40 --run runs/first --resume",
+            "simia synth tau2-retail --run runs/retail --model gpt-4.1-mini --max-cost 5",
         )
     )(synth)
     for stage in _STAGES:
@@ -67,7 +75,7 @@ def add_to(app: typer.Typer) -> None:
             name=stage,
             help=_STAGE_HELP[stage],
             rich_help_panel="The stages of a run, one by one",
-            epilog=examples(f"simia {stage} runs/first"),
+            epilog=examples(*_STAGE_EXAMPLES[stage]),
         )(_stage_command(stage))
 
 
@@ -78,7 +86,13 @@ def synth(
         Path | None, typer.Option("--run", metavar="DIR", help="The folder of the run.", show_default=False)
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate requests, tokens and cost.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Only estimate requests, tokens and cost; with --resume also check that the run can be gone on with.",
+        ),
+    ] = False,
     max_cost: MaxCostOption = None,
     limit: Annotated[
         int | None,
@@ -99,7 +113,7 @@ def synth(
     from simia.synthesis.cast import choose_cast
 
     if dry_run:
-        _print_estimate(settings, choose_cast(settings, os.environ))
+        _rehearse(settings, choose_cast(settings, os.environ), run if resume else None, quiet=quiet)
         return
     if run is None:
         raise ConfigError(f"no folder for the run: add --run DIR, for example --run runs/{settings.name}")
@@ -108,30 +122,33 @@ def synth(
     stages = _STAGES if until is None else _STAGES[: _STAGES.index(until) + 1]
     _begin_in(run, resume=resume)
     cast = choose_cast(settings, os.environ)
-    _take(settings, cast, run, stages, resume=resume, quiet=quiet, again=_resume_command())
+    _take(settings, cast, run, stages, resume=resume, quiet=quiet, again=_command("--resume"))
 
 
 def _stage_command(stage: str) -> Any:
     def command(
         run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
+        words: WordsArgument = None,
         model: ModelOption = None,
         max_cost: MaxCostOption = None,
         quiet: QuietOption = False,
     ) -> None:
-        from simia.store import Run
         from simia.synthesis.cast import choose_cast
+        from simia.synthesis.recipe import recipe_of
 
-        with Run.read(run) as opened:
+        with open_run(run) as opened:
             manifest = opened.manifest
-        settings = _recipe_of(manifest, _words(None, model, max_cost))
+        _demand_used_by(stage, words or [])
+        settings = recipe_of(manifest.config, _words(words, model, max_cost))
         cast = _cast_of(manifest, settings) if stage in _ASKS_NO_MODEL else choose_cast(settings, os.environ)
-        _take(settings, cast, run, (stage,), resume=True, quiet=quiet, again=f"simia {stage} {shlex.quote(str(run))}")
+        _take(settings, cast, run, (stage,), resume=True, quiet=quiet, again=_command())
 
     def without_model(
         run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
+        words: WordsArgument = None,
         quiet: QuietOption = False,
     ) -> None:
-        command(run, None, None, quiet)
+        command(run, words, None, None, quiet)
 
     return without_model if stage in _ASKS_NO_MODEL else command
 
@@ -144,7 +161,7 @@ def _take(
     *,
     resume: bool,
     quiet: bool,
-    again: str,
+    again: list[str],
 ) -> None:
     """Take the stages, show them, say what came of it, and leave with the exit code that fits."""
     from simia.cli.board import Board
@@ -178,77 +195,57 @@ def _take(
     except SimiaError as error:
         tell(error)
         if (folder / "run.json").exists():
-            say(f"what was made is in {folder}; go on with: {again}")
+            say(f"what was made is in {folder}; go on with: {shlex.join(again)}")
         raise typer.Exit(exit_code_of(error)) from error
     except Aborted:
-        say(f"stopped at once; what was answered is in {folder}; go on with: {again}")
+        if (folder / "run.json").exists():
+            say(f"stopped at once; what was answered is in {folder}; go on with: {shlex.join(again)}")
+        else:
+            say("stopped at once; nothing was made")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
-    _print_summary(summary, time.monotonic() - began_s)
+    print_summary(summary, time.monotonic() - began_s)
     if summary.interrupted or any(counts.interrupted for counts in summary.stages.values()):
-        say(f"stopped; go on with: {again}")
+        say(f"stopped; go on with: {shlex.join(again)}")
         raise typer.Exit(ExitCode.INTERRUPTED)
+    tell_examples(folder, summary.stages)
+    if summary.ceiling is not None:
+        tell(summary.ceiling)
+        say(f"go on with a higher ceiling in the place of USD: {shlex.join(_without_ceiling(again))} --max-cost USD")
+        raise typer.Exit(exit_code_of(summary.ceiling))
     if summary.failed:
-        say(f"{summary.failed:,} items failed; try them again with: {again}")
+        say(f"{summary.failed:,} items failed; try them again with: {shlex.join(again)}")
         raise typer.Exit(ExitCode.SOME_FAILED)
     if any(counts.seen and not counts.kept for counts in summary.stages.values()):
-        _tell_why_nothing_was_kept(folder)
         raise typer.Exit(ExitCode.SOME_FAILED)
 
 
-def _print_summary(summary: "Summary", took_s: float) -> None:
-    from simia.cli.progress import clock_text, usage_line
-
-    parts = []
-    for name, counts in summary.stages.items():
-        dropped = f", {counts.dropped_total:,} dropped" if counts.dropped_total else ""
-        failed = f", {counts.failed:,} failed" if counts.failed else ""
-        parts.append(f"{name} kept {counts.kept:,} of {counts.seen:,}{dropped}{failed}")
-    result("; ".join([*parts, f"took {clock_text(took_s)}"]))
-    if usage := usage_line(summary.totals):
-        result(f"used: {usage}")
-    result(f"run: {summary.folder} (simia runs show {shlex.quote(str(summary.folder))})")
-    if summary.exported is not None:
-        folder = summary.exported.folder
-        for path in (summary.exported.card, *(folder / file.path for file in summary.exported.files)):
-            result(str(path))
-        if summary.exported.non_commercial:
-            say(f"note: {', '.join(summary.exported.non_commercial)} forbids commercial use of these files")
-
-
-def _tell_why_nothing_was_kept(folder: Path) -> None:
-    """The first item that was dropped by the most frequent rule, because its particulars say what to mend."""
-    from simia.report import read_funnel
-    from simia.store import Run
-
-    with Run.read(folder) as run:
-        empty = [stage for stage in read_funnel(run).stages if stage.seen and not stage.kept]
-        for stage in empty:
-            rule, count = stage.reasons[0]
-            for _, key, dropped in run.stream(stage.name).dropped():
-                if dropped.rule == rule:
-                    say(f"{stage.name} kept nothing; {count:,} times {rule}, for example {key}: {dropped.detail}")
-                    break
-
-
-def _print_estimate(recipe: "Recipe", cast: "Cast") -> None:
+def _rehearse(recipe: "Recipe", cast: "Cast", folder: Path | None, *, quiet: bool) -> None:
+    """Estimate, and check the run in ``folder`` where one is to be gone on with."""
     from simia.report.usage import cost_text
     from simia.synthesis.estimate import estimate
+    from simia.synthesis.manifest import demand_same
 
-    for reason in cast.reasons:
-        say(f"model: {reason}")
+    if folder is not None:
+        demand_same(recipe, cast, folder)
+    if not quiet:
+        for reason in cast.reasons:
+            say(f"model: {reason}")
     guess = estimate(recipe, cast)
+    judged = f", {guess.judged:,} of them to judge seeds" if guess.judged else ""
     result_facts(
         [
             ("conversations", f"{guess.conversations:,} from {guess.seeds:,} seeds"),
-            ("requests", f"{guess.requests:,}"),
+            ("requests", f"{guess.requests:,}{judged}"),
             ("tokens in", f"about {guess.prompt_tokens:,}, the longest prompt {guess.longest_prompt_tokens:,}"),
             ("tokens out", f"about {guess.completion_tokens:,}"),
             ("cost", cost_text(guess.cost)),
         ]
     )
-    say(
-        f"estimated from {guess.sampled:,} rendered prompts, one try each, nothing cached; nothing was asked or written"
-    )
+    if not quiet:
+        say(
+            f"estimated from the prompts of {guess.sampled:,} conversations, one try each, nothing cached; "
+            "nothing was asked or written"
+        )
 
 
 def _words(words: list[str] | None, model: str | None, max_cost: float | None) -> list[str]:
@@ -261,12 +258,14 @@ def _words(words: list[str] | None, model: str | None, max_cost: float | None) -
     return [*(words or []), *extra]
 
 
-def _recipe_of(manifest: "Manifest", words: list[str]) -> "Recipe":
-    """The recipe that a run was made by. How its model is reached is not recorded: the environment says it."""
-    from simia.config import checked, with_overrides
-    from simia.synthesis.recipe import Recipe
+def _demand_used_by(stage: str, words: list[str]) -> None:
+    """Refuse a setting that ``stage`` would only write down, so that ``run.json`` tells what was really used."""
+    from simia.synthesis.recipe import USED_BY
 
-    return checked(Recipe, with_overrides(manifest.config, words), "the recipe in run.json")
+    for word in words:
+        section = word.partition("=")[0].partition(".")[0]
+        if USED_BY.get(section, stage) != stage:
+            raise ConfigError(f"{word}: the stage {stage} does not use it; give it to simia {USED_BY[section]}")
 
 
 def _cast_of(manifest: "Manifest", recipe: "Recipe") -> "Cast":
@@ -289,7 +288,18 @@ def _begin_in(folder: Path, *, resume: bool) -> None:
         raise ConfigError(f"{folder} holds a run already: add --resume to go on with it, or take another --run")
 
 
-def _resume_command() -> str:
-    """The very command that was given, with ``--resume``."""
-    words = [word for word in sys.argv[1:] if word != "--resume"]
-    return shlex.join(["simia", *words, "--resume"])
+def _command(*more: str) -> list[str]:
+    """The very command that was given, with ``more`` at its end."""
+    return ["simia", *(word for word in sys.argv[1:] if word not in more), *more]
+
+
+def _without_ceiling(command: list[str]) -> list[str]:
+    """``command`` without its ceiling, however that was spelled."""
+    words = iter(command)
+    kept = []
+    for word in words:
+        if word == "--max-cost":
+            next(words, None)
+        elif not word.startswith(("--max-cost=", "model.max_cost=")):
+            kept.append(word)
+    return kept

@@ -1,10 +1,11 @@
 """Which model plays which role, chosen before the run and opened for its length."""
 
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from simia.errors import TransientModelError
+from simia.errors import ConfigError, TransientModelError
 from simia.models.adaptive import AdaptiveLimit
 from simia.models.cached import ReplyJournal
 from simia.models.choose import ChosenModel, choose_model
@@ -53,8 +54,32 @@ class Cast:
     def price_of(self, model: str) -> Price | None:
         """The price of a model of this cast by the name that its replies carry, or None where none is known."""
         by_name = {chosen.name: chosen for chosen in self.chosen.values()}
-        chosen = by_name.get(model) or self.chosen["model"]
-        return FREE if chosen.is_local else PriceTable(chosen.settings.prices).price(model)
+        return _price(by_name.get(model) or self.chosen["model"], model)
+
+    def price_of_role(self, role: str) -> Price | None:
+        """The price of the model that plays ``role``, or None where none is known.
+
+        Raises:
+            ConfigError: its file of prices cannot be read.
+        """
+        return _price(self.chosen[role], self.chosen[role].name)
+
+    def demand_prices(self) -> None:
+        """Make sure, before anything is begun, that a ceiling can be kept.
+
+        Raises:
+            ConfigError: a file of prices cannot be read, or there is a ceiling and a model without a price.
+        """
+        ceilings = [chosen.settings.max_cost for chosen in self.chosen.values() if chosen.settings.max_cost is not None]
+        for role, chosen in self.chosen.items():
+            if self.price_of_role(role) is None and ceilings:
+                table = "model" if chosen is self.chosen["model"] else f"roles.{role}"
+                line = f"models.{json.dumps(chosen.name)} = {{ input = 0.15, output = 0.60 }}"
+                raise ConfigError(
+                    f"no price is known for the model {chosen.name!r}, so no run with it can be kept below "
+                    f"${min(ceilings):g}: leave --max-cost (max_cost) out, or put one line like {line} into a file "
+                    f"prices.toml, in US dollars per million tokens, and add {table}.prices=prices.toml"
+                )
 
     def opened(
         self,
@@ -65,6 +90,10 @@ class Cast:
     ) -> AbstractAsyncContextManager[dict[str, ChatModel]]:
         """The models, each inside its wrappers, for the length of an ``async with`` block: role to ChatModel."""
         return _opened(self, meter, journal, on_wait, limit)
+
+
+def _price(chosen: ChosenModel, name: str) -> Price | None:
+    return FREE if chosen.is_local else PriceTable(chosen.settings.prices).price(name)
 
 
 def choose_cast(recipe: Recipe, env: Mapping[str, str]) -> Cast:

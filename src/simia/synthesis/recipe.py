@@ -8,6 +8,7 @@ from pydantic import Field
 
 from simia.config import Settings, checked, read_toml, with_overrides
 from simia.errors import ConfigError
+from simia.models.address import Address
 from simia.models.settings import ModelSettings
 from simia.seeds.plan import PlanSettings
 from simia.simulate import SimulateSettings
@@ -17,20 +18,36 @@ from simia.synthesis.postprocess import PostprocessSettings
 from simia.synthesis.prefilter import PrefilterSettings
 from simia.types import JsonObject
 
-# How a model is reached, not what it is: may change between a run and its resumption.
-_OPERATIONAL = frozenset(
+# How a model is reached, not what it is.
+_OPERATIONAL = (
+    "base_url",
+    "api_key_env",
+    "max_in_flight",
+    "timeout_s",
+    "retry_for_s",
+    "max_cost",
+    "prices",
+    "structured",
+    "record",
+)
+_MODELS = ("model", "roles.user", "roles.agent", "roles.tools", "roles.judge")
+
+FREE = frozenset(
     {
-        "base_url",
-        "api_key_env",
-        "max_in_flight",
-        "timeout_s",
-        "retry_for_s",
-        "max_cost",
-        "prices",
-        "structured",
-        "record",
+        "config.seeds.source",  # the manifest has the SHA-256 of what is in it
+        "config.postprocess",
+        "config.dedup",
+        "config.export",
+        *(f"config.{model}.{key}" for model in _MODELS for key in _OPERATIONAL),
     }
 )
+"""Keys of a manifest that a resumed run may change: where seeds and models are, and what is made anew anyway."""
+
+GROWING = frozenset({"config.count"})
+"""Keys whose number may be larger in a resumed run: a larger ``count`` only adds items."""
+
+USED_BY = {"count": "generate", "postprocess": "postprocess", "dedup": "postprocess", "export": "export"}
+"""The one stage that a setting decides about, where it is only one."""
 
 
 class SeedSource(Settings):
@@ -75,15 +92,17 @@ class Recipe(Settings):
     dedup: DedupSettings = DedupSettings()
     export: ExportSettings = ExportSettings()
 
-    def decisive(self) -> JsonObject:
-        """What a resumed run must share: all settings but those that only say how a model is reached."""
-        content = self.model_dump(mode="json")
-        models: list[JsonObject | None] = [content["model"], *content["roles"].values()]
-        for model in models:
-            if model is not None:
-                for key in _OPERATIONAL:
-                    model.pop(key, None)
-        return content
+    def recorded(self) -> JsonObject:
+        """Every setting as ``run.json`` keeps it; :func:`recipe_of` reads it back.
+
+        Raises:
+            ConfigError: a base URL holds a secret, which must not come to disk.
+        """
+        roles = self.roles
+        for model in (self.model, roles.user, roles.agent, roles.tools, roles.judge):
+            if model is not None and model.base_url:
+                Address.of(model.base_url)
+        return self.model_dump(mode="json")
 
 
 def bundled_recipes() -> tuple[str, ...]:
@@ -95,7 +114,7 @@ def bundled_recipes() -> tuple[str, ...]:
 def read_recipe(name_or_path: str, overrides: list[str]) -> Recipe:
     """The recipe of a bundled name, a TOML file, or a folder with a ``recipe.toml``, with ``key=value`` words applied.
 
-    Paths inside a file are relative to the file; those in ``overrides`` to the working directory.
+    Paths inside a file are relative to the file, those in ``overrides`` to the working directory; ``~`` is the home.
 
     Raises:
         ConfigError: there is no such recipe, or a key or value in it is wrong; the message names the key.
@@ -112,16 +131,41 @@ def read_recipe(name_or_path: str, overrides: list[str]) -> Recipe:
     else:
         known = ", ".join(bundled_recipes())
         raise ConfigError(f"no recipe {name_or_path!r}: give a .toml file, a world folder, or one of {known}")
-    return checked(Recipe, with_overrides(settings, overrides), f"recipe {name_or_path}")
+    return _overridden(settings, overrides, f"recipe {name_or_path}")
+
+
+def recipe_of(config: JsonObject, overrides: list[str]) -> Recipe:
+    """The recipe that a run recorded, with ``key=value`` words applied.
+
+    Raises:
+        ConfigError: a key or value is wrong; the message names the key.
+    """
+    return _overridden(config, overrides, "the recipe in run.json")
+
+
+def _overridden(settings: dict[str, Any], overrides: list[str], origin: str) -> Recipe:
+    settings = with_overrides(settings, overrides)
+    _anchor(settings, Path.cwd())
+    return checked(Recipe, settings, origin)
 
 
 def _anchor(settings: dict[str, Any], folder: Path) -> None:
-    """Make relative paths of a recipe file absolute, where they exist beside it."""
-    source = settings.get("seeds", {}).get("source")
+    """Make relative paths absolute. What is no table or no text is left for the check, which names it."""
+    seeds = _table(settings, "seeds")
+    source = seeds.get("source")
     if isinstance(source, str) and ":" not in source:
-        settings["seeds"]["source"] = str((folder / source).resolve())
-    tables = [settings.get("model", {}), *settings.get("roles", {}).values()]
-    for table in tables:
-        prices = table.get("prices") if isinstance(table, dict) else None
-        if isinstance(prices, str):
-            table["prices"] = str((folder / prices).resolve())
+        seeds["source"] = _absolute(folder, source)
+    for model in (_table(settings, "model"), *_table(settings, "roles").values()):
+        for key in ("prices", "record"):
+            path = model.get(key) if isinstance(model, dict) else None
+            if isinstance(path, str):
+                model[key] = _absolute(folder, path)
+
+
+def _table(settings: dict[str, Any], key: str) -> dict[str, Any]:
+    value = settings.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _absolute(folder: Path, path: str) -> str:
+    return str((folder / Path(path).expanduser()).resolve())

@@ -3,43 +3,42 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
-from simia import __version__
-from simia.errors import ConfigError, RecordError
+from simia.errors import ConfigError, CostCeilingReached, RecordError, SimiaError, StoreError
 from simia.models.adaptive import AdaptiveLimit
 from simia.models.meter import Meter, MeterTotals
 from simia.pipeline import Item, Observer, Pass, Silent, Stage, run_pass, run_stage
-from simia.prompts import hashes
-from simia.simulate import PlannedSeed, TrajectorySimulator, TurnSimulator, trajectory, turns
-from simia.store import Counts, Manifest, Run
+from simia.simulate import PlannedSeed, TrajectorySimulator, TurnSimulator
+from simia.store import Counts, Run
 from simia.synthesis import prefilter
 from simia.synthesis.cast import Cast
 from simia.synthesis.dedup import Dedup
-from simia.synthesis.export import ExportReport, export
+from simia.synthesis.export import ExportReport, ExportStopped, check_formats, export
 from simia.synthesis.generation import PlannedItems
+from simia.synthesis.manifest import ASKING, STAGES, manifest_of, manifest_to_resume
 from simia.synthesis.postprocess import Postprocess
-from simia.synthesis.recipe import Recipe
+from simia.synthesis.recipe import FREE, GROWING, Recipe
 from simia.synthesis.seed_table import SeedTable, StoredSeed
-from simia.synthesis.sources import fingerprint, seed_items
-from simia.types import ChatModel, Dropped, Kept, Outcome, Seed, Trajectory
-
-STAGES = ("prefilter", "generate", "postprocess", "export")
-"""The stages of a synthesis run in their order; all but ``export`` are also the names of streams."""
+from simia.synthesis.sources import seed_items
+from simia.types import ChatModel, Dropped, Kept, Outcome, Seed, Trajectory, WorldSpec
 
 _METER_EVERY = 64  # outcomes between two notes of usage and cost
 
 
 @dataclass
 class Summary:
-    """What a run came to. ``stages`` holds the counts of the stages that were taken; ``exported`` the files."""
+    """What a run came to. ``stages`` holds the counts of the stages that were taken; ``exported`` the files.
+
+    ``ceiling`` says that the run's cost ended it before its time; what was made up to then is exported all the same.
+    """
 
     folder: Path
     stages: dict[str, Counts] = field(default_factory=dict)
     exported: ExportReport | None = None
     totals: MeterTotals | None = None
     interrupted: bool = False
+    ceiling: CostCeilingReached | None = None
 
     @property
     def failed(self) -> int:
@@ -71,25 +70,28 @@ async def synthesise(
 ) -> Summary:
     """Take the recipe through ``stages`` in ``folder``. ``watch`` is given the meter and the limit to show them.
 
-    ``prefilter`` and ``generate`` go on where they were; ``postprocess`` and ``export`` cost nothing and are made anew.
+    ``prefilter`` and ``generate`` go on where they were; ``postprocess`` and ``export`` cost nothing and are made anew,
+    also where the cost ceiling ended the others. A new run that fails before anything is made leaves no folder, so that
+    the corrected recipe can begin in it.
 
     Raises:
-        ConfigError: an unknown stage, or one whose input was not made yet.
+        ConfigError: an unknown stage, one whose input was not made yet, or settings or seeds that cannot be used.
         StoreError: the run folder; see :class:`simia.store.Run`.
-        ModelError: a model that no item can do without is gone, or the cost ceiling is reached.
+        ModelError: a model that no item can do without is gone.
     """
     unknown = [stage for stage in stages if stage not in STAGES]
     if unknown:
         raise ConfigError(f"no stage {', '.join(unknown)}: the stages are {', '.join(STAGES)}")
     recipe = cast.settled(recipe)
-    asks_models = bool({"prefilter", "generate"} & set(stages))
-    if asks_models or not resume:
-        manifest = manifest_of(recipe, cast)
+    _demand_usable(recipe, cast, stages)
+    if resume:
+        manifest = manifest_to_resume(recipe, cast, folder, stages)
+        opened = Run.resume(folder, manifest, free=FREE, growing=GROWING)
     else:
-        with Run.read(folder) as made:
-            manifest = made.manifest  # what was made stays what it is, wherever the seed files have gone since
+        next(iter(seed_items(recipe.seeds)), None)  # what cannot be read at all is told before there is a folder
+        opened = Run.create(folder, manifest_of(recipe, cast))
     summary = Summary(folder)
-    with Run.resume(folder, manifest) if resume else Run.create(folder, manifest) as run:
+    with opened as run:
         meter = Meter(run.load_meter())
         if resume:
             meter.catch_up(run.replies.usage(), cast.price_of)
@@ -97,37 +99,51 @@ async def synthesise(
         if watch is not None:
             watch(meter, limit)
         context = _Context(recipe, cast, run, meter, observer or Silent(), stop, limit)
-        if asks_models:
-            await _with_models(context, stages, summary)
-        if not summary.interrupted and "postprocess" in stages:
-            summary.stages["postprocess"] = _postprocess(context)
-            summary.interrupted = summary.stages["postprocess"].interrupted
-        if not summary.interrupted and "export" in stages:
-            summary.exported = export_run(run, recipe)
+        try:
+            await _take(context, stages, summary)
+        except SimiaError:
+            if not resume and run.is_empty:
+                run.discard()
+            raise
         summary.totals = meter.totals()
     return summary
 
 
-def manifest_of(recipe: Recipe, cast: Cast) -> Manifest:
-    """What a run of ``recipe`` by ``cast`` is made from.
+async def _take(context: _Context, stages: tuple[str, ...], summary: Summary) -> None:
+    run = context.run
+    if ASKING & set(stages):
+        try:
+            await _with_models(context, stages, summary)
+        except CostCeilingReached as reached:
+            summary.ceiling = reached
+            made = [stage for stage in stages if stage in ASKING and stage in run.stream_names()]
+            summary.stages |= {stage: run.stream(stage).counts() for stage in made}
+            if not run.stream("generate").counts().seen:
+                return
+    if not summary.interrupted and "postprocess" in stages:
+        summary.stages["postprocess"] = _postprocess(context)
+        summary.interrupted = summary.stages["postprocess"].interrupted
+    if not summary.interrupted and "export" in stages:
+        try:
+            summary.exported = export_run(run, context.recipe, stop=context.stop)
+        except ExportStopped:
+            summary.interrupted = True
+
+
+def _demand_usable(recipe: Recipe, cast: Cast, stages: tuple[str, ...]) -> None:
+    """Say what is wrong with the settings before anything is begun or paid for.
 
     Raises:
-        SeedError: a seed file cannot be read.
+        ConfigError: a price, a pass or an export format cannot be had.
     """
-    names = trajectory.PROMPTS if recipe.simulate.mode == "trajectory" else turns.PROMPTS
-    if recipe.prefilter.judge:
-        names = (*names, *prefilter.PROMPTS)
-    return Manifest(
-        run=recipe.name,
-        version=__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        config=recipe.decisive(),
-        prompts=hashes(names),
-        seeds=fingerprint(recipe.seeds),
-        licences=(recipe.seeds.licence,) if recipe.seeds.licence else (),
-        model=cast.names,
-        model_reason="; ".join(cast.reasons),
-    )
+    if ASKING & set(stages):
+        cast.demand_prices()
+    Postprocess(recipe.postprocess, _no_world)
+    check_formats(recipe.export.formats)
+
+
+def _no_world(world_id: str) -> WorldSpec:
+    raise StoreError(f"no run holds the world {world_id} yet")
 
 
 async def _with_models(context: _Context, stages: tuple[str, ...], summary: Summary) -> None:
@@ -224,9 +240,19 @@ def _kept_seeds(run: Run) -> SeedTable:
         counts = run.stream("prefilter").counts()
         if not counts.seen:
             raise ConfigError(f"{run.folder} has no prefiltered seeds yet: run the stage prefilter first")
-        reasons = ", ".join(f"{count} {rule}" for rule, count in counts.dropped.items())
-        raise ConfigError(f"no seed passed the prefilter ({reasons or f'{counts.failed} failed'}): mend the seeds")
+        raise ConfigError(f"no seed passed the prefilter ({_why_no_seed(run)}): mend the seeds")
     return table
+
+
+def _why_no_seed(run: Run) -> str:
+    stream = run.stream("prefilter")
+    counts = stream.counts()
+    for _, key, failed in stream.failed():
+        return f"{counts.failed} failed, for example {key}: {failed.error}: {failed.message}"
+    rule = max(counts.dropped, key=lambda name: counts.dropped[name])
+    example = next(f"{key}: {why.detail}" for _, key, why in stream.dropped() if why.rule == rule)
+    reasons = ", ".join(f"{count} {name}" for name, count in counts.dropped.items())
+    return f"{reasons}; for example {example}"
 
 
 def _postprocess(context: _Context) -> Counts:
@@ -261,14 +287,15 @@ def _raw_items(run: Run) -> Iterator[Item[bytes]]:
         yield Item(ordinal, key, raw)
 
 
-def export_run(run: Run, recipe: Recipe) -> ExportReport:
+def export_run(run: Run, recipe: Recipe, *, stop: asyncio.Event | None = None) -> ExportReport:
     """Write the training files and the card of what ``run`` kept, into its folder ``export``.
 
     Raises:
+        ExportStopped: ``stop`` was set; an earlier export is as it was.
         ConfigError: nothing was postprocessed yet.
         StoreError: a file cannot be written.
     """
     stream = run.stream("postprocess")
     if not stream.counts().seen and "postprocess" not in run.stream_names():
         raise ConfigError(f"{run.folder} has no postprocessed conversations yet: run the stage postprocess first")
-    return export(run, recipe.export)
+    return export(run, recipe.export, stop=stop)

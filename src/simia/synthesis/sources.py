@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simia import __version__
-from simia.errors import RecordError
+from simia.errors import RecordError, SeedError
 from simia.pipeline import Item
-from simia.seeds import read
+from simia.seeds import read, world_folder
 from simia.synthesis.recipe import SeedSource
 from simia.types import Seed
 
@@ -37,16 +37,32 @@ def seed_items(source: SeedSource) -> Iterator[Item[Seed | RecordError]]:
 
 
 def fingerprint(source: SeedSource) -> dict[str, str]:
-    """SHA-256 by file of what the source reads; a packaged source is named by its version instead.
+    """SHA-256 by name of each file that the source reads, and of nothing else that lies beside it: a run may be in
+    there. Names are relative to the source, so that it may be moved. A packaged source is named by its version instead.
 
     Raises:
+        ConfigError: the ``world.toml`` of a world folder cannot be meant.
         SeedError: a file is missing or cannot be read.
     """
     path = Path(source.source).expanduser()
     if not path.exists():
         return {source.source: f"simia {__version__}"}
-    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-    return {str(file.relative_to(path.parent)): _digest(file) for file in files}
+    if not path.is_dir():
+        return {path.name: _digest(path)}
+    if source.format in ("auto", "world") and world_folder.is_world_folder(path):
+        return {name: _digest(path / name) for name in _world_files(path)}
+    return {str(file.relative_to(path)): _digest(file) for file in sorted(path.rglob("*.json")) if _is_task(file)}
+
+
+def _world_files(folder: Path) -> list[str]:
+    settings = world_folder.read_settings(folder)
+    named = (settings.policy, settings.tools, settings.state_schema, settings.seeds)
+    return [world_folder.WORLD_FILE, *(name for name in named if name is not None)]
+
+
+def _is_task(file: Path) -> bool:
+    """Whether OfficeBench's reader would read the file."""
+    return file.parent.name == "subtasks" or file.name in ("llm_history.json", "env_history.json")
 
 
 def _bad_item(ordinal: int, error: RecordError) -> Item[Seed | RecordError]:
@@ -55,7 +71,10 @@ def _bad_item(ordinal: int, error: RecordError) -> Item[Seed | RecordError]:
 
 def _digest(file: Path) -> str:
     digest = hashlib.sha256()
-    with file.open("rb") as content:
-        while block := content.read(_BLOCK):
-            digest.update(block)
+    try:
+        with file.open("rb") as content:
+            while block := content.read(_BLOCK):
+                digest.update(block)
+    except OSError as cause:
+        raise SeedError(f"cannot read {file}: {cause.strerror}") from cause
     return digest.hexdigest()

@@ -1,5 +1,6 @@
 """The export of a run: its training files and their card, in the run's folder ``export``."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from simia.synthesis.export.files import ExportedFile
 from simia.synthesis.export.settings import ExportSettings
 from simia.synthesis.export.write import write
 from simia.types import Trajectory
+
+CARD = "README.md"
+"""The name of the card in the export folder."""
 
 _STAGES = ("prefilter", "generate", "postprocess")
 
@@ -32,12 +36,17 @@ class ExportReport:
         return non_commercial(self.licences)
 
 
+class ExportStopped(Exception):
+    """A stop was asked for before all records were written; the files of an earlier export are as they were."""
+
+
 class _Census:
     """Counts trajectories as they stream by."""
 
-    def __init__(self, run: Run, stream: str) -> None:
+    def __init__(self, run: Run, stream: str, stop: asyncio.Event | None) -> None:
         self._run = run
         self._stream = stream
+        self._stop = stop
         self.records = 0
         self.worlds: Counter[str] = Counter()
         self.licences: set[str] = set(run.manifest.licences)
@@ -45,6 +54,8 @@ class _Census:
 
     def __iter__(self) -> Iterator[tuple[int, Trajectory]]:
         for ordinal, _, trajectory in self._run.stream(self._stream).kept(Trajectory):
+            if self._stop is not None and self._stop.is_set():
+                raise ExportStopped
             self.records += 1
             self.worlds[self._run.worlds.get(trajectory.world).name] += 1
             self.licences.add(trajectory.provenance.licence)
@@ -57,18 +68,22 @@ class _Census:
             yield ordinal, trajectory
 
 
-def export(run: Run, settings: ExportSettings, *, stream: str = "postprocess") -> ExportReport:
+def export(
+    run: Run, settings: ExportSettings, *, stream: str = "postprocess", stop: asyncio.Event | None = None
+) -> ExportReport:
     """Write what ``run`` kept in ``stream`` in every format of ``settings``, and the card, into ``export/``.
 
-    Everything in one pass; memory does not grow with the run.
+    Everything in one pass; memory does not grow with the run. Files of other formats that lie there stay; the card
+    does not name them.
 
     Raises:
+        ExportStopped: ``stop`` was set before the last record; nothing was changed.
         ConfigError: an unknown format, or one named twice.
         ExtraMissing: a format needs an extra.
         StoreError: a file cannot be written.
     """
     folder = run.folder / "export"
-    census = _Census(run, stream)
+    census = _Census(run, stream, stop)
     files = write(settings.formats, census, run.worlds.get, folder, settings)
     written = run.stream_names()
     stages = []
@@ -92,6 +107,6 @@ def export(run: Run, settings: ExportSettings, *, stream: str = "postprocess") -
         seeds=manifest.seeds,
         notes=dict(sorted(census.notes.items())),
     )
-    path = folder / "README.md"
+    path = folder / CARD
     write_atomically(path, render(card).encode())
     return ExportReport(folder, census.records, files, path, licences)

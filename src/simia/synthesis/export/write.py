@@ -13,12 +13,16 @@ from simia.synthesis.export.target import Writer
 from simia.types import Trajectory, WorldSpec
 
 
-def _parquet_writer(folder: Path, settings: ExportSettings) -> Writer:
+def _parquet() -> Callable[[Path, ExportSettings], Writer]:
     try:
         from simia.synthesis.export.parquet import ParquetWriter
     except ImportError:
         raise ExtraMissing("parquet", "the export format trl-parquet") from None
-    return ParquetWriter(folder, settings)
+    return ParquetWriter
+
+
+def _parquet_writer(folder: Path, settings: ExportSettings) -> Writer:
+    return _parquet()(folder, settings)
 
 
 FORMATS: dict[str, Callable[[Path, ExportSettings], Writer]] = {
@@ -31,6 +35,22 @@ FORMATS: dict[str, Callable[[Path, ExportSettings], Writer]] = {
 """The targets by name, each with what opens its writer on an export folder."""
 
 
+def check_formats(formats: Sequence[str]) -> None:
+    """Make sure, before anything is paid for, that all ``formats`` can be written.
+
+    Raises:
+        ConfigError: an unknown format, or one named twice.
+        ExtraMissing: a format needs an extra.
+    """
+    if len(set(formats)) < len(formats):
+        raise ConfigError(f"export.formats names one twice: {', '.join(formats)}")
+    for name in formats:
+        if name not in FORMATS:
+            raise ConfigError(f"no export format {name!r}; there are: {', '.join(FORMATS)}")
+        if name == "trl-parquet":
+            _parquet()
+
+
 def open_writer(name: str, folder: Path, settings: ExportSettings) -> Writer:
     """A writer of the target ``name`` under ``folder``; each target has a folder of its own there.
 
@@ -39,8 +59,7 @@ def open_writer(name: str, folder: Path, settings: ExportSettings) -> Writer:
         ExtraMissing: the target needs an extra.
         StoreError: the folder cannot be written.
     """
-    if name not in FORMATS:
-        raise ConfigError(f"no export format {name!r}; there are: {', '.join(FORMATS)}")
+    check_formats([name])
     return FORMATS[name](folder, settings)
 
 
@@ -62,8 +81,7 @@ def write(
         FormatError: a trajectory that cannot be spelled, such as one with a malformed call.
         StoreError: the ordinals do not ascend, or the folder cannot be written.
     """
-    if len(set(formats)) < len(formats):
-        raise ConfigError(f"export.formats names one twice: {', '.join(formats)}")
+    check_formats(formats)
     before = -1
     with ExitStack() as unfinished:
         writers = []
