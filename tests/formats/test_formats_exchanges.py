@@ -240,6 +240,103 @@ def test_all_of_is_united() -> None:
     assert not accepts(with_call({"name": "f", "arguments": {"a": 1}, "result": "x"}), tools=(tool,))
 
 
+def can_call(parameters: Any, arguments: Any) -> bool:
+    """Whether a reply may call a tool with these parameters so; what its own schema refuses does not count."""
+    tool = ToolSpec(name="f", parameters=parameters)
+    assert tool.arguments_schema.accepts(arguments)
+    return accepts(with_call({"name": "f", "arguments": arguments, "result": "x"}), tools=(tool,))
+
+
+def test_a_reference_in_all_of_may_lead_back_to_itself() -> None:
+    node = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "parent": {"title": "Parent", "description": "up", "allOf": [{"$ref": "#/definitions/Node"}]},
+        },
+    }
+    parameters = {
+        "type": "object",
+        "properties": {"root": {"$ref": "#/definitions/Node"}},
+        "definitions": {"Node": node},
+    }
+    family = {"root": {"name": "a", "parent": {"name": "b", "parent": {"name": "c"}}}}
+    assert can_call(parameters, family)
+    tool = ToolSpec(name="f", parameters=parameters)
+    stranger = {"root": {"name": "a", "parent": {"name": 1}}}
+    assert not accepts(with_call({"name": "f", "arguments": stranger, "result": "x"}), tools=(tool,))
+
+
+def test_what_is_united_with_itself_further_down_ends() -> None:
+    node = {
+        "type": "object",
+        "properties": {
+            "next": {"allOf": [{"$ref": "#/$defs/Node"}, {"required": ["name"]}]},
+            "name": {"type": "string"},
+        },
+    }
+    parameters = {"type": "object", "properties": {"x": {"$ref": "#/$defs/Node"}}, "$defs": {"Node": node}}
+    assert can_call(parameters, {"x": {"next": {"name": "a", "next": {"name": "b"}}}})
+
+
+@pytest.mark.parametrize(
+    "circle",
+    [
+        {"A": {"$ref": "#/$defs/A"}},
+        {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}},
+        {"A": {"allOf": [{"$ref": "#/$defs/B"}]}, "B": {"allOf": [{"$ref": "#/$defs/A"}]}},
+        {"A": {"title": "a", "type": "object", "allOf": [{"$ref": "#/$defs/A"}]}},
+        {"A": {"allOf": [{"$ref": "#/$defs/B"}, {"minLength": 1}]}, "B": {"allOf": [{"$ref": "#/$defs/A"}, {}]}},
+        {"A": {"anyOf": [{"$ref": "#/$defs/A"}, {"type": "string"}]}},
+    ],
+)
+@pytest.mark.parametrize("use", [{"$ref": "#/$defs/A"}, {"allOf": [{"$ref": "#/$defs/A"}]}])
+def test_a_schema_that_is_only_itself_is_left_free(circle: Any, use: Any) -> None:
+    tool = ToolSpec(name="f", parameters={"type": "object", "properties": {"a": use}, "$defs": circle})
+    schema = exchanges.reply_schema([tool], max_exchanges=1, thoughts=False)
+    for name, definition in schema["$defs"].items():
+        seen = {name}
+        while "$ref" in definition:
+            target = definition["$ref"].removeprefix("#/$defs/")
+            assert target not in seen
+            seen.add(target)
+            definition = schema["$defs"][target]
+    assert schema_for(schema).accepts(with_call({"name": "f", "arguments": {"a": "any"}, "result": "x"}))
+
+
+def test_a_reference_by_anchor_is_followed() -> None:
+    parameters = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#x"}},
+        "$defs": {"A": {"$anchor": "x", "type": "string"}},
+    }
+    assert can_call(parameters, {"a": "text"})
+    tool = ToolSpec(name="f", parameters=parameters)
+    assert not accepts(with_call({"name": "f", "arguments": {"a": 1}, "result": "x"}), tools=(tool,))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments"),
+    [
+        (
+            {"type": "object", "patternProperties": {"^x": {"type": "string"}}, "additionalProperties": False},
+            {"x1": "a"},
+        ),
+        ({"type": "object", "patternProperties": {"^x": {"type": "string"}}}, {"x1": "a"}),
+        (
+            {"type": "object", "properties": {"a": {}}, "patternProperties": {"^x": {"type": "integer"}}},
+            {"a": "b", "x": 1},
+        ),
+        ({"type": "object", "required": ["a"]}, {"a": "b", "c": 1}),
+        ({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"]}, {"a": "x", "b": 1}),
+        ({"type": "object", "properties": {"o": {"type": "object", "required": ["a"]}}}, {"o": {"a": 1, "b": 2}}),
+        ({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {}}, {"a": "x", "b": 1}),
+    ],
+)
+def test_objects_that_name_their_members_otherwise_can_be_written(parameters: Any, arguments: Any) -> None:
+    assert can_call(parameters, arguments)
+
+
 def test_a_reference_to_nowhere_names_the_tool() -> None:
     tool = ToolSpec(name="f", parameters={"type": "object", "properties": {"x": {"$ref": "#/$defs/Missing"}}})
     with pytest.raises(SchemaError, match="'f' refers to '#/\\$defs/Missing'"):

@@ -6,13 +6,12 @@ own schema afterwards), references become local to the reply's schema, texts and
 declare their properties take no others unless they say so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
-from simia.errors import SchemaError
-from simia.types import JsonObject, ToolSpec
+from simia.formats.references import referred
+from simia.types import JsonObject, ToolSpec, canonical_json
 
 MAX_INTEGER = 10**15
 
@@ -39,6 +38,7 @@ SMALL = ReplyLimits(task=400, user=400, reply=500, thought=240, text=100, items=
 """For models of a few billion weights at most, which fill whatever room they get with repetitions."""
 
 _FORMATS = frozenset({"date", "date-time", "time", "email", "hostname", "ipv4", "ipv6", "uuid"})
+_REMARKS = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"})
 _KEPT = frozenset(
     {"type", "enum", "const", "required", "minItems", "maxItems", "minLength", "maxLength"}
     | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
@@ -113,9 +113,9 @@ class _Rewriter:
         if not isinstance(schema, dict) or not schema:
             return _free(self._limits)
         if "$ref" in schema:
-            return {"$ref": self._local(schema["$ref"])}
+            return self._local(schema["$ref"])
         if "allOf" in schema:
-            return self.rewritten(self._merged(schema))
+            return self._all_of(schema)
         for key in ("anyOf", "oneOf"):
             if key in schema:
                 shared = {name: value for name, value in schema.items() if name not in ("anyOf", "oneOf")}
@@ -155,14 +155,22 @@ class _Rewriter:
     def _object(self, schema: JsonObject) -> JsonObject:
         properties = schema.get("properties") or {}
         others = schema.get("additionalProperties")
-        if not properties and others is None and "properties" not in schema:
+        patterns = schema.get("patternProperties") or {}
+        needed = list(dict.fromkeys(schema.get("required") or ()))
+        if not properties and others is None and "properties" not in schema and not patterns and not needed:
             return _free_object(self._limits)
-        needed = [name for name in schema.get("required") or () if name in properties]
+        if needed and not properties and others is None:
+            others = {}  # names that are needed but not declared: nothing says that there are no more
+        if patterns:
+            # No grammar ties a name to a pattern: further names are free, their values are those of any pattern.
+            others = {"anyOf": [*patterns.values(), *([] if others in (None, False) else [others])]}
+        if others is not False:
+            properties = {**properties, **{name: others for name in needed if name not in properties}}
         return {
             "type": "object",
             "properties": {name: self.rewritten(value) for name, value in properties.items()},
-            "required": needed,
-            "additionalProperties": self.rewritten(others if isinstance(others, dict) else {}) if others else False,
+            "required": [name for name in needed if name in properties],
+            "additionalProperties": False if others is None or others is False else self.rewritten(others),
         }
 
     def _array(self, schema: JsonObject, result: JsonObject) -> JsonObject:
@@ -174,38 +182,61 @@ class _Rewriter:
         result.setdefault("maxItems", max(self._limits.items, result.get("minItems", 0)))
         return result
 
-    def _merged(self, schema: JsonObject) -> JsonObject:
-        merged = {key: value for key, value in schema.items() if key != "allOf"}
-        for part in schema["allOf"]:
+    def _all_of(self, schema: JsonObject) -> JsonObject:
+        """All parts as one. A reference beside nothing but remarks stays one; with more, the whole becomes a
+        definition of its own, so that a schema that refers to itself from there ends, too.
+        """
+        parts = [part for part in schema["allOf"] if part is not True and part != {}]
+        rest = {key: value for key, value in schema.items() if key != "allOf"}
+        if len(parts) == 1 and rest.keys() <= _REMARKS:
+            return self.rewritten(parts[0])
+        if not any(isinstance(part, dict) and ("$ref" in part or "allOf" in part) for part in parts):
+            return self.rewritten(self._merged(rest, parts))
+        key = canonical_json(schema).decode("utf-8", "surrogatepass")
+        return self._defined(key, lambda: self.rewritten(self._merged(rest, parts)))
+
+    def _merged(self, rest: JsonObject, parts: list[Any]) -> JsonObject:
+        merged = rest
+        for part in parts:
+            seen: set[str] = set()
             while isinstance(part, dict) and "$ref" in part:
-                part = self._resolved(part["$ref"])
+                reference = part["$ref"]
+                part = {} if reference in seen else self._resolved(reference)
+                seen.add(reference)
             merged = _joined(merged, part)
         return merged
 
-    def _local(self, reference: str) -> str:
-        name = self._names.get(reference)
+    def _local(self, reference: str) -> JsonObject:
+        return self._defined(reference, lambda: self.rewritten(self._resolved(reference)))
+
+    def _defined(self, key: str, make: Callable[[], JsonObject]) -> JsonObject:
+        """A reference to the definition that ``key`` stands for, which ``make`` gives the first time."""
+        name = self._names.get(key)
         if name is None:
-            target = self._resolved(reference)
-            name = self._names[reference] = f"d{len(self._definitions) + 1}"
+            name = self._names[key] = f"d{len(self._definitions) + 1}"
             self._definitions[name] = {}
-            self._definitions[name] = self.rewritten(target)
-        return f"#/$defs/{name}"
+            self._definitions[name] = make()
+            if self._is_circular(name):
+                self._definitions[name] = _free(self._limits)
+        return {"$ref": f"#/$defs/{name}"}
+
+    def _is_circular(self, name: str) -> bool:
+        """Whether a definition is itself before it is any object or list: nothing satisfies it, and no grammar ends."""
+        seen: set[str] = set()
+        open_schemas = [self._definitions[name]]
+        while open_schemas:
+            schema = open_schemas.pop()
+            open_schemas.extend(schema.get("anyOf", ()))
+            found = schema.get("$ref", "").removeprefix("#/$defs/")
+            if found == name:
+                return True
+            if found and found not in seen:
+                seen.add(found)
+                open_schemas.append(self._definitions[found])
+        return False
 
     def _resolved(self, reference: str) -> Any:
-        target: Any = self._root
-        if reference != "#":
-            prefix, *parts = reference.split("/")
-            for part in parts:
-                key = unquote(part).replace("~1", "/").replace("~0", "~")
-                if isinstance(target, list) and key.isdecimal() and int(key) < len(target):
-                    target = target[int(key)]
-                elif isinstance(target, dict) and key in target:
-                    target = target[key]
-                else:
-                    prefix = ""
-            if prefix != "#":
-                raise SchemaError(f"a schema of tool {self._tool!r} refers to {reference!r}, which it does not have")
-        return target
+        return referred(self._root, reference, f"a schema of tool {self._tool!r}")
 
 
 def _free(limits: ReplyLimits) -> JsonObject:
@@ -240,7 +271,7 @@ def _joined(shared: JsonObject, part: Any) -> JsonObject:
 
 
 def _implied(schema: JsonObject) -> str | None:
-    if "properties" in schema or "additionalProperties" in schema:
+    if any(key in schema for key in ("properties", "additionalProperties", "patternProperties", "required")):
         return "object"
     if "items" in schema or "prefixItems" in schema:
         return "array"
