@@ -1,7 +1,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP_QUIET := --quiet --disable-pip-version-check
-DEMO := runs/demo
+override DEMO := runs/demo
+MODEL ?= embedded
+DEMO_SYNTH = $(BIN)/simia synth shop count=8 --run $(DEMO) --model '$(MODEL)' $(DEMO_SETTINGS)
 .DEFAULT_GOAL := help
 .PHONY: help demo install check format test test-consumers test-tau2 bench clean
 
@@ -20,9 +22,21 @@ help:  ## list the targets
 	@$(BIN)/python -m pip install $(PIP_QUIET) --constraint constraints.txt --group dev
 	@touch $@
 
-demo: .venv/.installed  ## install, then synthesise 20 conversations from the bundled shop seeds; go on where it was
-	$(BIN)/simia synth shop --run $(DEMO) $(if $(wildcard $(DEMO)/run.json),--resume) $(DEMO_SETTINGS)
-	$(BIN)/simia runs show $(DEMO) --html $(DEMO)/report.html
+demo: .venv/.installed  ## install, then synthesise 8 conversations from the bundled shop seeds; go on where it was
+	@$(DEMO_SYNTH) --dry-run --quiet > /dev/null  # settings that cannot be meant end it here
+	@if [ -e $(DEMO) ] && ! $(DEMO_SYNTH) --resume --dry-run --quiet > /dev/null 2>&1; then \
+		echo "$(DEMO) was made by other settings, prompts or another version of simia: beginning anew"; \
+		rm -rf $(DEMO); \
+	fi
+	@echo "8 conversations, model '$(MODEL)'; with the embedded one this takes some minutes, Ctrl-C and make demo go on"
+	@status=0; $(DEMO_SYNTH) $$(test ! -e $(DEMO)/run.json || echo --resume) || status=$$?; \
+	if [ $$status -gt 1 ] || [ ! -e $(DEMO)/export/README.md ]; then exit $$status; fi  # 1: some were not kept
+	@echo; $(BIN)/simia runs show $(DEMO)
+	@echo; $(BIN)/simia runs show $(DEMO) --html $(DEMO)/report.html
+	@kept=$$(cat $(DEMO)/export/trl/train.jsonl 2> /dev/null | wc -l); \
+	if [ $$kept -gt 0 ]; then echo "$$kept conversations passed every check: training data in $(DEMO)/export"; \
+	else echo "no conversation passed every check, which happens with a model this small: the page shows what it wrote and" \
+		"why it fell; make demo MODEL=NAME asks a better one (OPENAI_BASE_URL, Ollama, or gguf:PATH)"; fi
 
 install: .venv/.dev  ## make .venv with simia, its light extras and the development tools
 
