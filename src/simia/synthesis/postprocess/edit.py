@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, Generic, TypeVar
 
 from simia.types import (
     AssistantMessage,
@@ -17,6 +17,8 @@ from simia.types import (
     WorldSpec,
     canonical_json,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +53,57 @@ class Context:
             for tool in self.world.tools
         }
 
-    @cached_property
-    def known_text(self) -> str:
-        """What the world and the seed say themselves, in lower case: a text found here was not made up."""
-        parts: list[Any] = [self.world.policy, [tool.as_openai() for tool in self.world.tools]]
-        if self.seed is not None:
-            parts += [self.seed.task, [message.model_dump(mode="json") for message in self.seed.reference]]
-            parts += [self.seed.initial_state]
-        return canonical_json(parts).decode("utf-8", "surrogatepass").lower()
+    def knows(self, text: str) -> bool:
+        """Whether the world or the seed says ``text``, which is in lower case, itself: then it was not made up."""
+        if text in _said(self._world).text:
+            return True
+        return self.seed is not None and text in _said_by_seed(_Held(id(self.seed), self.seed))
 
-    @cached_property
+    @property
     def plain_world(self) -> str:
         """Policy and tools as letters and digits in lower case."""
-        said = canonical_json([self.world.policy, [tool.as_openai() for tool in self.world.tools]])
-        return re.sub(r"[\W_]+", "", said.decode("utf-8", "surrogatepass")).lower()
+        return _said(self._world).plain
+
+    @cached_property
+    def _world(self) -> "_Held[WorldSpec]":
+        return _Held(self.world.content_id, self.world)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held(Generic[T]):
+    """A value under a key that stands for it: equal keys, equal values."""
+
+    key: str | int
+    value: T = field(compare=False)
+
+
+class _Said:
+    """What a world says itself, in lower case."""
+
+    def __init__(self, world: WorldSpec) -> None:
+        self.text = _lower([world.policy, [tool.as_openai() for tool in world.tools]])
+
+    @cached_property
+    def plain(self) -> str:
+        """Its letters and digits."""
+        return re.sub(r"[\W_]+", "", self.text)
+
+
+# Thousands of contexts share a few worlds, and a seed is asked about several times for one conversation: 20 to 50 KB
+# each, so what is said stands once for a world and only a while for a seed.
+@lru_cache(maxsize=64)
+def _said(world: _Held[WorldSpec]) -> _Said:
+    return _Said(world.value)
+
+
+@lru_cache(maxsize=64)
+def _said_by_seed(seed: _Held[Seed]) -> str:
+    one = seed.value
+    return _lower([one.task, [message.model_dump(mode="json") for message in one.reference], one.initial_state])
+
+
+def _lower(parts: list[Any]) -> str:
+    return canonical_json(parts).decode("utf-8", "surrogatepass").lower()
 
 
 Apply = Callable[[Trajectory, Context], Trajectory | Dropped]

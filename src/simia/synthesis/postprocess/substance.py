@@ -75,7 +75,7 @@ class _Plain:
 
 
 def _plain(text: str) -> str:
-    return _LETTERS_AND_DIGITS.sub("", text).lower()
+    return _LETTERS_AND_DIGITS.sub("", text.lower())
 
 
 def _ids(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -52,7 +52,7 @@ def leaked_markers(trajectory: Trajectory, context: Context) -> Trajectory | Dro
         if found is not None:
             return Dropped("leaked_marker", f"{found.group().strip()!r} in {place}")
         for template in _TEMPLATES.finditer(text):
-            if template.group().lower() not in context.known_text:
+            if not context.knows(template.group().lower()):
                 return Dropped("unfilled_template", f"{template.group()!r} in {place}")
     return trajectory
 
@@ -65,7 +65,7 @@ def placeholder_ids(trajectory: Trajectory, context: Context) -> Trajectory | Dr
     for place, text in _texts(trajectory):
         for found in _PLACEHOLDERS.finditer(text):
             word = found.group().lower()
-            if word in context.known_text:
+            if context.knows(word):
                 continue
             if state is None:
                 state = canonical_json(trajectory.initial_state).decode("utf-8", "surrogatepass").lower()
