@@ -1,5 +1,6 @@
 """Seeds written again are the same seeds; what a place cannot hold is told."""
 
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
@@ -23,6 +24,15 @@ def test_a_folder_gives_back_the_very_same_seeds(tmp_path: Path, name: str) -> N
     assert written == Written(len(before))
     assert ids(list(seeds.read(str(tmp_path / "mine")))) == ids(before)
     assert check_world(tmp_path / "mine") == []
+
+
+@pytest.mark.parametrize("write", [write_file, write_folder])
+def test_a_long_integer_stays_exact(tmp_path: Path, write: Callable[[Path, list[Seed]], Written]) -> None:
+    seed = next(seeds.read("bundled:shop"))
+    long = seed.model_copy(update={"metadata": {"number": 12345678901234567890123}})
+    place = tmp_path / "long.jsonl"
+    write(place, [long])
+    assert next(seeds.read(str(place))).metadata == long.metadata
 
 
 def test_a_file_gives_back_everything_but_what_it_says_it_does_not_hold(tmp_path: Path) -> None:

@@ -68,6 +68,16 @@ def test_each_file_is_described_by_its_size_records_and_hash(
     }
 
 
+@pytest.mark.parametrize("target", FORMATS)
+def test_a_long_integer_stays_exact_in_every_target(
+    target: str, tmp_path: Path, world: WorldSpec, conversation: Conversation
+) -> None:
+    long = 12345678901234567890123
+    write((target,), [(0, conversation({"order_id": long}))], lambda _: world, tmp_path, ExportSettings())
+    content = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert str(long).encode() in content
+
+
 def test_the_trl_record_has_policy_messages_and_tools_as_text(
     exported: tuple[Path, tuple[ExportedFile, ...]], world: WorldSpec, conversation: Conversation
 ) -> None:

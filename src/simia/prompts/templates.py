@@ -7,15 +7,15 @@ from importlib import resources
 from typing import Any
 
 import jinja2
-import orjson
 
 from simia.errors import ConfigError, FormatError
+from simia.formats.calls import dump_json
 
 _SUFFIX = ".jinja"
 
 
 def _compact_json(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    return dump_json(value)
 
 
 # No loader: a template cannot include another, so the hash of its own bytes covers every word of it. No autoescape:

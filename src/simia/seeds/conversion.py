@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import orjson
-
 from simia.errors import ConfigError
+from simia.formats.calls import dump_json
 from simia.seeds import openai
 from simia.seeds.declared import make_world, name_of
 from simia.seeds.world_folder import seed_record, write_world
@@ -38,7 +37,7 @@ def write_file(path: Path, seeds: Iterable[Seed]) -> Written:
     try:
         with part.open("wb") as file:
             for seed in seeds:
-                file.write(orjson.dumps(_record(seed)) + b"\n")
+                file.write(dump_json(_record(seed)).encode() + b"\n")
                 count += 1
                 if seed.world is not world:
                     world = seed.world

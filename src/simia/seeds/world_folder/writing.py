@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from simia.formats import openai
+from simia.formats.calls import dump_json
 from simia.seeds.world_folder.reading import WORLD_FILE
 from simia.types import JsonObject, Seed, ToolSpec, WorldSpec
 
@@ -21,7 +22,7 @@ def write_world(folder: Path, world: WorldSpec, seeds: Iterable[Seed], note: str
     (folder / WORLD_FILE).write_text(_toml(world, note), encoding="utf-8")
     with (folder / "seeds.jsonl").open("wb") as file:
         for seed in seeds:
-            file.write(orjson.dumps(seed_record(seed)) + b"\n")
+            file.write(dump_json(seed_record(seed)).encode() + b"\n")
 
 
 def seed_record(seed: Seed) -> JsonObject:

@@ -1,12 +1,13 @@
 """What an export target is: a writer that takes one trajectory after another."""
 
+import json
 from typing import Any, Protocol
 
 import orjson
 
 from simia.errors import FormatError
 from simia.synthesis.export.files import ExportedFile
-from simia.types import AssistantMessage, Message, Trajectory, WorldSpec, canonical_json
+from simia.types import AssistantMessage, Message, Trajectory, WorldSpec
 
 _MAX_WORLDS = 512  # rendered worlds kept at hand; beyond it they are rendered again, so memory stays bounded
 
@@ -71,4 +72,13 @@ def line(record: Any) -> bytes:
     try:
         return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
     except orjson.JSONEncodeError:
-        return canonical_json(record) + b"\n"
+        # Integers beyond 64 bits; what orjson would copy verbatim is read again.
+        text = json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_copied)
+        return text.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _copied(value: Any) -> Any:
+    """The value of a piece of JSON that is spelled already."""
+    if isinstance(value, orjson.Fragment):
+        return orjson.loads(orjson.dumps(value))
+    raise TypeError(f"{type(value).__name__} is no JSON")
