@@ -50,6 +50,24 @@ def test_a_run_goes_on_after_its_project_was_moved(simia: Simia, world: Path, do
     assert simia("synth", str(moved), "--run", "run", "--resume").code == 0
 
 
+def test_conversations_are_added_although_the_seed_files_are_gone(simia: Simia, world: Path, done: Any) -> None:
+    shutil.rmtree(world)
+
+    assert simia("generate", "run", "count=8").code == 0
+
+
+def test_seeds_that_are_gone_are_asked_for_by_the_stage_that_reads_them(
+    simia: Simia, world: Path, done: Any, tmp_path: Path
+) -> None:
+    shutil.move(world, tmp_path / "moved")
+
+    lost, found = simia("prefilter", "run"), simia("prefilter", "run", "seeds.source=moved")
+
+    assert lost.code == 2
+    assert f"there are no seeds at {world}: say where they are now with seeds.source=PATH" in lost.err
+    assert found.code == 0
+
+
 def test_a_run_from_other_seeds_is_refused(simia: Simia, world: Path, done: Any) -> None:
     seeds = world / "seeds.jsonl"
     seeds.write_text(seeds.read_text().replace("S2", "S9"))
@@ -282,6 +300,8 @@ def test_a_folder_that_is_no_run_is_wrong_usage(simia: Simia, words: tuple[str, 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ('name = "x"\n[seeds]\nsource = "x.jsonl"\n[plan]\nseed = 3\n', "set seed, not plan.seed"),
+        ('name = "x"\n[seeds]\nsource = "x.jsonl"\n[simulate]\nseed = 3\n', "set seed, not simulate.seed"),
         ('name = "x"\nseeds = "x.jsonl"\n', "seeds: Input should be"),
         ('name = "x"\nroles = 3\n[seeds]\nsource = "x.jsonl"\n', "roles: Input should be"),
         ('name = "x"\nmodel = "gpt"\n[seeds]\nsource = "x.jsonl"\n', "model: Input should be"),

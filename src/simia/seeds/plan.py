@@ -109,9 +109,10 @@ class DifficultyWeights(Settings):
 
 
 class PlanSettings(Settings):
-    """What plans are drawn from. The lists may be replaced; ``seed`` moves all draws."""
+    """What plans are drawn from. The lists may be replaced."""
 
-    seed: int = 0
+    seed: int = Field(default=0, exclude=True)
+    """Moves all draws. A recipe has one seed for everything and puts it here: see ``Recipe.seed``."""
     outcomes: OutcomeWeights = OutcomeWeights()
     difficulties: DifficultyWeights = DifficultyWeights()
     formulations: tuple[str, ...] = Field(default=FORMULATIONS, min_length=1)

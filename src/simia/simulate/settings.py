@@ -40,7 +40,8 @@ class SimulateSettings(Settings):
     exemplar_chars: int = Field(default=8000, ge=200)
     state_chars: int = Field(default=8000, ge=200)
     history_chars: int = Field(default=8000, ge=200)
-    seed: int = 0
+    seed: int = Field(default=0, exclude=True)
+    """Moves all draws. A recipe has one seed for everything and puts it here: see ``Recipe.seed``."""
 
     def for_model(self, *, is_small: bool) -> "SimulateSettings":
         """These settings with the profile decided, and for a small one with :data:`SMALL` where nothing was set."""

@@ -32,13 +32,16 @@ def demand_same(recipe: Recipe, cast: Cast, folder: Path) -> None:
 
 
 def manifest_to_resume(recipe: Recipe, cast: Cast, folder: Path, stages: tuple[str, ...]) -> Manifest:
-    """The manifest of ``recipe``, but for what was made by the settings of stages that are not taken now."""
+    """The manifest of ``recipe``, but for what was made by stages that are not taken now."""
     with Run.read(folder) as run:
         found = run.manifest
         made = {"postprocess"} & set(run.stream_names())
     if (folder / "export" / CARD).exists():
         made.add("export")
-    manifest = manifest_of(recipe, cast) if ASKING & set(stages) else found  # wherever the seed files have gone since
+    manifest = found
+    if ASKING & set(stages):
+        # Only the prefilter reads seed files: what it kept stays what it is, wherever they have gone since.
+        manifest = manifest_of(recipe, cast, seeds=None if "prefilter" in stages else found.seeds)
     config = recipe.recorded()
     for key, stage in USED_BY.items():
         if stage in made and stage not in stages and key in found.config:
@@ -46,8 +49,8 @@ def manifest_to_resume(recipe: Recipe, cast: Cast, folder: Path, stages: tuple[s
     return manifest.model_copy(update={"config": config})
 
 
-def manifest_of(recipe: Recipe, cast: Cast) -> Manifest:
-    """What a run of ``recipe`` by ``cast`` is made from.
+def manifest_of(recipe: Recipe, cast: Cast, *, seeds: dict[str, str] | None = None) -> Manifest:
+    """What a run of ``recipe`` by ``cast`` is made from. ``seeds`` are the hashes of its seeds, if they are known.
 
     Raises:
         SeedError: a seed file cannot be read.
@@ -62,7 +65,7 @@ def manifest_of(recipe: Recipe, cast: Cast) -> Manifest:
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         config=recipe.recorded(),
         prompts=hashes(names),
-        seeds=fingerprint(recipe.seeds),
+        seeds=fingerprint(recipe.seeds) if seeds is None else seeds,
         licences=(recipe.seeds.licence,) if recipe.seeds.licence else (),
         model=cast.names,
         model_reason="; ".join(cast.reasons),

@@ -4,7 +4,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from simia.config import Settings, checked, read_toml, with_overrides
 from simia.errors import ConfigError
@@ -30,6 +30,7 @@ _OPERATIONAL = (
     "structured",
     "record",
 )
+_SEEDED = ("plan", "simulate")
 _MODELS = ("model", "roles.user", "roles.agent", "roles.tools", "roles.judge")
 
 FREE = frozenset(
@@ -38,6 +39,7 @@ FREE = frozenset(
         "config.postprocess",
         "config.dedup",
         "config.export",
+        *(f"config.{part}.seed" for part in _SEEDED),  # an earlier version wrote them down
         *(f"config.{model}.{key}" for model in _MODELS for key in _OPERATIONAL),
     }
 )
@@ -76,7 +78,7 @@ class Roles(Settings):
 class Recipe(Settings):
     """What ``simia synth`` makes: ``count`` conversations from seeds, by a model, and what becomes of them.
 
-    ``seed`` is the one random seed: plans, faults and sampling all follow from it.
+    ``seed`` is the one random seed: plans, faults and sampling all follow from it. A part has none of its own.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
@@ -91,6 +93,13 @@ class Recipe(Settings):
     postprocess: PostprocessSettings = PostprocessSettings()
     dedup: DedupSettings = DedupSettings()
     export: ExportSettings = ExportSettings()
+
+    @model_validator(mode="after")
+    def _one_seed(self) -> "Recipe":
+        for name in _SEEDED:
+            if "seed" in getattr(self, name).model_fields_set:
+                raise ValueError(f"{name}.seed follows from the recipe's own seed: set seed, not {name}.seed")
+        return self
 
     def recorded(self) -> JsonObject:
         """Every setting as ``run.json`` keeps it; :func:`recipe_of` reads it back.
@@ -140,7 +149,9 @@ def recipe_of(config: JsonObject, overrides: list[str]) -> Recipe:
     Raises:
         ConfigError: a key or value is wrong; the message names the key.
     """
-    return _overridden(config, overrides, "the recipe in run.json")
+    # An earlier version wrote the seeds of the parts down, which decided nothing.
+    parts = {name: {key: value for key, value in _table(config, name).items() if key != "seed"} for name in _SEEDED}
+    return _overridden({**config, **parts}, overrides, "the recipe in run.json")
 
 
 def _overridden(settings: dict[str, Any], overrides: list[str], origin: str) -> Recipe:

@@ -45,8 +45,10 @@ def fingerprint(source: SeedSource) -> dict[str, str]:
         SeedError: a file is missing or cannot be read.
     """
     path = Path(source.source).expanduser()
-    if not path.exists():
+    if not path.exists() and ":" in source.source:
         return {source.source: f"simia {__version__}"}
+    if not path.exists():
+        raise SeedError(f"there are no seeds at {path}: say where they are now with seeds.source=PATH")
     if not path.is_dir():
         return {path.name: _digest(path)}
     if source.format in ("auto", "world") and world_folder.is_world_folder(path):
