@@ -1,8 +1,7 @@
 """Passes over what conversations are made of: ids that come from somewhere, and sentences that go somewhere."""
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from simia.synthesis.postprocess.edit import Context
@@ -14,7 +13,8 @@ _WINDOW_WORDS = 100
 _FEWEST_WORDS = 24
 _LEAST_DIFFERENT = 0.3
 _MOST_TIMES = 2
-_SAYS_SOMETHING_WORDS = 6
+_SAYS_SOMETHING_CHARS = 30
+_SAMPLE_CHARS = 16
 
 
 def grounded_ids(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
@@ -23,16 +23,23 @@ def grounded_ids(trajectory: Trajectory, context: Context) -> Trajectory | Dropp
     make up ids calls tools at random. Signs and letter case do not count: a user may write ``w 123`` for ``#W123``.
     """
     heard: list[str] = []
-    plain = _Plain(context)
+    plain: _Plain | None = None
     for message in trajectory.messages:
         if message.role == "user" or message.role == "tool":
             heard.append(message.content)
         elif message.role == "assistant":
             for call in message.tool_calls:
-                for name, value in _ids(call.arguments):
-                    is_heard = value != "" and any(value in text for text in reversed(heard))
-                    if not is_heard and not plain.has(value, heard):
-                        return Dropped("ungrounded_id", f"{call.id} {call.name}: nobody said {name} {value!r}")
+                found: list[tuple[str, str]] = []
+                for name, entry in call.arguments.items():
+                    _collect(name, entry, found)
+                for name, value in found:
+                    for text in heard:
+                        if value in text and value:
+                            break
+                    else:
+                        plain = plain or _Plain(context)
+                        if not plain.has(value, heard):
+                            return Dropped("ungrounded_id", f"{call.id} {call.name}: nobody said {name} {value!r}")
     return trajectory
 
 
@@ -40,23 +47,32 @@ def no_repetition(trajectory: Trajectory, context: Context) -> Trajectory | Drop
     """Drops ``repetition``: a message that turns in circles (of its last 100 words fewer than 3 in 10 are different
     words), and a user or an agent who says the very same thing twice in a row, or three times in all.
     """
-    said: Counter[tuple[str, str]] = Counter()
-    before = {"user": "", "assistant": ""}
+    said: dict[tuple[str, str], int] = {}
+    before: dict[str, str] = {}
     for position, message in enumerate(trajectory.messages, 1):
-        role = message.role
+        role, content = message.role, message.content
         if role != "user" and role != "assistant":
             continue
-        words = message.content.split()
-        if len(words) >= _FEWEST_WORDS:
-            last = words[-_WINDOW_WORDS:]
-            if len(set(last)) < _LEAST_DIFFERENT * len(last):
-                return Dropped("repetition", f"message {position} ({role}) turns in circles: {_end(words)}")
-        if len(words) >= _SAYS_SOMETHING_WORDS:
-            said[role, message.content] += 1
-            if message.content == before[role] or said[role, message.content] > _MOST_TIMES:
-                return Dropped("repetition", f"message {position} ({role}) was said before: {_end(words)}")
-            before[role] = message.content
+        previous, before[role] = before.get(role), content
+        if len(content) < _SAYS_SOMETHING_CHARS:
+            continue
+        if _turns_in_circles(content):
+            return Dropped("repetition", f"message {position} ({role}) turns in circles: {_end(content)}")
+        times = said[role, content] = said.get((role, content), 0) + 1
+        if previous == content or times > _MOST_TIMES:
+            return Dropped("repetition", f"message {position} ({role}) was said before: {_end(content)}")
     return trajectory
+
+
+def _turns_in_circles(text: str) -> bool:
+    # A text that goes round says its end, or its middle, several times: that is quick to ask, and words are counted
+    # only where it is so.
+    middle = len(text) // 2
+    samples = (text[-2 * _SAMPLE_CHARS : -_SAMPLE_CHARS], text[middle : middle + _SAMPLE_CHARS])
+    if not any(text.count(sample) > 1 for sample in samples if sample):
+        return False
+    last = text.split()[-_WINDOW_WORDS:]
+    return len(last) >= _FEWEST_WORDS and len(set(last)) < _LEAST_DIFFERENT * len(last)
 
 
 class _Plain:
@@ -78,17 +94,22 @@ def _plain(text: str) -> str:
     return _LETTERS_AND_DIGITS.sub("", text.lower())
 
 
-def _ids(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """The texts and integers below names that name ids, each with its name."""
+@lru_cache(maxsize=4096)
+def _names_an_id(name: str) -> bool:
+    return _NAMES_AN_ID.search(name) is not None
+
+
+def _collect(name: str, value: Any, found: list[tuple[str, str]]) -> None:
+    """Add the texts and integers below names that name ids, each with its name, to ``found``."""
     if isinstance(value, dict):
         for key, entry in value.items():
-            yield from _ids(entry, key)
+            _collect(key, entry, found)
     elif isinstance(value, list):
         for entry in value:
-            yield from _ids(entry, name)
-    elif isinstance(value, (str, int)) and not isinstance(value, bool) and name and _NAMES_AN_ID.search(name):
-        yield name, str(value)
+            _collect(name, entry, found)
+    elif isinstance(value, (str, int)) and not isinstance(value, bool) and _names_an_id(name):
+        found.append((name, str(value)))
 
 
-def _end(words: list[str]) -> str:
-    return repr(" ".join(words[-10:]))
+def _end(text: str) -> str:
+    return repr(" ".join(text.split()[-10:]))
