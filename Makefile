@@ -81,6 +81,7 @@ bench: .venv/.dev  ## the figures of benchmarks/RESULTS.md, short forms
 	$(BIN)/python benchmarks/postprocess.py
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/kill.py
+	$(BIN)/python benchmarks/kill_synth.py
 
 clean:  ## remove the environments and the demo's run
 	rm -rf .venv .venv-* $(DEMO)
