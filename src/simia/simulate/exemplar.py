@@ -16,13 +16,12 @@ from simia.types import AssistantMessage, JsonObject, Plan, Seed, UserMessage
 
 P = TypeVar("P", bound=Hashable)
 
-_ID = re.compile(r"(?=.*\d)[#\w-]{3,24}\Z", re.ASCII)  # as long as _LONGEST_ID
+_ID = re.compile(r"(?=.*\d)[#\w-]{3,24}\Z", re.ASCII)
 _MAIL = re.compile(r"[\w.+-]@([\w-]+\.[\w.-]*\w)")
 _DATE_OR_NUMBER = re.compile(r"\d{4}-\d\d(-\d\d)?\Z|[\d-]{1,7}\Z")
 _MOST_IDS = 8
 _PER_NAME = 2
 _MOST_ENTRIES = 3
-_LONGEST_ID = 24
 _MIXED = re.compile(r"[A-Z]\d+[A-Z]|\d[A-Z]")
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
@@ -80,7 +79,10 @@ class Exemplar:
         where the exemplar has any; empty if it has neither.
         """
         mail = [f"{user}'s e-mail: {user.lower().replace(' ', '.')}@{self.mail_host}"] if self.mail_host else []
-        return ", ".join([*mail, *(f"{key}: {_like(value, rng)}" for key, value in self.ids)])
+        longest = sum(len(value) for _, value in self.ids)
+        digits = iter(str(rng.randrange(10**longest, 10 ** (longest + 1))))
+        letters = iter(rng.choices(_LETTERS, k=longest) if any(_MIXED.search(value) for _, value in self.ids) else "")
+        return ", ".join([*mail, *[f"{key}: {_like(value, digits, letters)}" for key, value in self.ids]])
 
 
 def _ids(value: JsonObject) -> tuple[tuple[str, str], ...]:
@@ -106,12 +108,10 @@ def _ids(value: JsonObject) -> tuple[tuple[str, str], ...]:
     return tuple((key, one) for key, several in found.items() for one in several)[:_MOST_IDS]
 
 
-def _like(value: str, rng: Random) -> str:
+def _like(value: str, digits: Iterator[str], letters: Iterator[str]) -> str:
     """Another id of the shape of ``value``: new digits, and new capitals where they are mixed with digits."""
-    digits = iter(str(rng.randrange(10**_LONGEST_ID, 10 ** (_LONGEST_ID + 1))))
     if _MIXED.search(value) is None:
         return "".join([next(digits) if char.isdigit() else char for char in value])
-    letters = iter(rng.choices(_LETTERS, k=len(value)))
     return "".join([next(digits) if char.isdigit() else next(letters) if char.isupper() else char for char in value])
 
 
