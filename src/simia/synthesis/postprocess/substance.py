@@ -11,6 +11,7 @@ _NAMES_AN_ID = re.compile(r"(?:^|[_-])(?:ids?|numbers?|emails?)$|[a-z0-9](?:I[dD
 _LETTERS_AND_DIGITS = re.compile(r"[\W_]+")
 _WINDOW_WORDS = 100
 _FEWEST_WORDS = 24
+_FEWEST_CHARS = 80
 _LEAST_DIFFERENT = 0.3
 _MOST_TIMES = 2
 _SAYS_SOMETHING_CHARS = 30
@@ -67,9 +68,11 @@ def no_repetition(trajectory: Trajectory, context: Context) -> Trajectory | Drop
 def _turns_in_circles(text: str) -> bool:
     # A text that goes round says its end, or its middle, several times: that is quick to ask, and words are counted
     # only where it is so.
+    if len(text) < _FEWEST_CHARS:
+        return False
     middle = len(text) // 2
-    samples = (text[-2 * _SAMPLE_CHARS : -_SAMPLE_CHARS], text[middle : middle + _SAMPLE_CHARS])
-    if not any(text.count(sample) > 1 for sample in samples if sample):
+    end = text[-2 * _SAMPLE_CHARS : -_SAMPLE_CHARS]
+    if text.find(end) == len(text) - 2 * _SAMPLE_CHARS and text.count(text[middle : middle + _SAMPLE_CHARS]) < 2:
         return False
     last = text.split()[-_WINDOW_WORDS:]
     return len(last) >= _FEWEST_WORDS and len(set(last)) < _LEAST_DIFFERENT * len(last)
