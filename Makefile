@@ -34,7 +34,7 @@ demo: .venv/.installed  ## install, then synthesise 8 conversations from the bun
 	@echo; $(BIN)/simia runs show $(DEMO)
 	@echo; $(BIN)/simia runs show $(DEMO) --html $(DEMO)/report.html
 	@kept=$$(cat $(DEMO)/export/trl/train.jsonl 2> /dev/null | wc -l); \
-	if [ $$kept -gt 0 ]; then echo "$$kept conversations passed every check: training data in $(DEMO)/export"; \
+	if [ $$kept -gt 0 ]; then echo "conversations that passed every check: $$kept, as training data in $(DEMO)/export"; \
 	else echo "no conversation passed every check, which happens with a model this small: the page shows what it wrote and" \
 		"why it fell; make demo MODEL=NAME asks a better one (OPENAI_BASE_URL, Ollama, or gguf:PATH)"; fi
 
