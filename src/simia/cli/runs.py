@@ -68,7 +68,7 @@ def show(
         if html is not None:
             text = render_run_page(opened, most_shown=most_shown)
             _write(html, text)
-            result(f"page written to {html} ({len(text.encode()) / 1e6:.1f} MB)")
+            result(f"page written to {html} ({len(text.encode()) / 1e3:,.0f} kB)")
             return
         funnel = read_funnel(opened)
         if as_json:
