@@ -210,7 +210,9 @@ def test_the_attempts_are_bounded_by_the_settings(make_item: MakeItem) -> None:
 
 def test_an_item_over_the_context_is_dropped_without_another_attempt(make_item: MakeItem) -> None:
     outcome, model = simulated(make_item(), ContextOverflow("9000 tokens do not fit 8192"))
-    assert outcome == Dropped("context_overflow", "9000 tokens do not fit 8192")
+    assert isinstance(outcome, Dropped)
+    assert outcome.rule == "context_overflow"
+    assert outcome.detail.startswith("9000 tokens do not fit 8192; lower simulate.exemplar_chars")
     assert len(model.requests) == 1
 
 

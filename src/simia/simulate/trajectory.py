@@ -39,6 +39,8 @@ from simia.types import (
 PROMPTS = ("trajectory_world", "trajectory_item")
 """The templates of this simulation, for the manifest."""
 
+_MAKE_IT_FIT = "lower simulate.exemplar_chars or simulate.max_tokens, or raise model.context if the model has more"
+
 
 class TrajectorySimulator:
     """A stage: a planned seed becomes a conversation, or is dropped with the rule that the reply broke.
@@ -114,7 +116,7 @@ class TrajectorySimulator:
             try:
                 reply = await self._model.complete(request)
             except ContextOverflow as cause:
-                return Dropped("context_overflow", str(cause))
+                return Dropped("context_overflow", f"{cause}; {_MAKE_IT_FIT}")
             outcome = self._read(item.value, reply)
             if isinstance(outcome, Kept):
                 break
