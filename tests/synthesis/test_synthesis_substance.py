@@ -9,6 +9,7 @@ from simia.types import (
     AssistantMessage,
     Dropped,
     Message,
+    Plan,
     Provenance,
     ToolCall,
     ToolMessage,
@@ -26,9 +27,9 @@ WORLD = WorldSpec(
 )
 
 
-def judged(name: str, *messages: Message) -> str | None:
+def judged(name: str, *messages: Message, plan: Plan | None = None) -> str | None:
     provenance = Provenance(run="r", seed="s", attempt=0, model="m", prompts={}, licence="Apache-2.0")
-    trajectory = Trajectory(world=WORLD.content_id, task="t", messages=messages, provenance=provenance)
+    trajectory = Trajectory(world=WORLD.content_id, task="t", messages=messages, provenance=provenance, plan=plan)
     result = PASSES[name].apply(trajectory, Context(WORLD))
     return result.rule if isinstance(result, Dropped) else None
 
@@ -113,6 +114,27 @@ def test_a_question_may_be_asked_again_later() -> None:
 def test_a_long_list_of_records_is_no_repetition() -> None:
     rows = "; ".join(f"order W{number} of {number} items is delivered" for number in range(40))
     assert judged("no_repetition", UserMessage(content="List them."), AssistantMessage(content=rows)) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        ("I am Ann, a precise engineer. Where is it?", "leaked_plan"),
+        ("Work backwards from what the user wants to what has to be known!", "leaked_plan"),
+        ("I am an engineer. Where is it?", None),
+    ],
+)
+def test_what_the_plan_says_is_not_said(said: str, rule: str | None) -> None:
+    plan = Plan(
+        formulation="The user only wants to know something; nothing is changed.",
+        persona="a precise engineer who numbers the points of a request",
+        reasoning="Work backwards from what the user wants to what has to be known.",
+        difficulty="easy",
+        outcome="success",
+        turns=4,
+    )
+    assert judged("leaked_plan", UserMessage(content=said), plan=plan) == rule
+    assert judged("leaked_plan", UserMessage(content=said)) is None
 
 
 @pytest.mark.parametrize("source", ["bundled:shop", "bundled:office"])

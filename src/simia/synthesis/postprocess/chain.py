@@ -32,6 +32,7 @@ PASSES: dict[str, Pass] = {
         Pass("placeholder_ids", text.placeholder_ids, text.PLACEHOLDER_SIGNS),
         Pass("grounded_ids", substance.grounded_ids),
         Pass("no_repetition", substance.no_repetition),
+        Pass("leaked_plan", substance.leaked_plan),
     )
 }
 """Every pass by name, in the order in which they make sense."""

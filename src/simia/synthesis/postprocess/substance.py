@@ -16,6 +16,7 @@ _LEAST_DIFFERENT = 0.3
 _MOST_TIMES = 2
 _SAYS_SOMETHING_CHARS = 30
 _SAMPLE_CHARS = 16
+_SECRET_WORDS = 3
 
 
 def grounded_ids(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
@@ -63,6 +64,29 @@ def no_repetition(trajectory: Trajectory, context: Context) -> Trajectory | Drop
         if previous == content or times > _MOST_TIMES:
             return Dropped("repetition", f"message {position} ({role}) was said before: {_end(content)}")
     return trajectory
+
+
+def leaked_plan(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
+    """Drops ``leaked_plan``: somebody says who the plan made of the user ("I am Ann, a precise engineer"), or what it
+    wants of the agent. The plan shapes a conversation and is no part of it; only the task may name it.
+    """
+    plan = trajectory.plan
+    if plan is None:
+        return trajectory
+    secrets = _secrets(plan.persona, plan.formulation, plan.reasoning)
+    for position, message in enumerate(trajectory.messages, 1):
+        said = message.content.lower()
+        for secret in secrets:
+            if secret in said:
+                return Dropped("leaked_plan", f"message {position} ({message.role}) says {secret!r}")
+    return trajectory
+
+
+@lru_cache(maxsize=4096)
+def _secrets(persona: str, formulation: str, reasoning: str) -> tuple[str, ...]:
+    who = re.split(r" who |, | with ", persona.lower(), maxsplit=1)[0]
+    whole = (formulation.lower().rstrip("."), reasoning.lower().rstrip("."))
+    return tuple(text for text in (who, *whole) if len(text.split()) >= _SECRET_WORDS)
 
 
 def _turns_in_circles(text: str) -> bool:
