@@ -11,6 +11,7 @@ from simia.types import (
     Message,
     Plan,
     Provenance,
+    Seed,
     ToolCall,
     ToolMessage,
     ToolSpec,
@@ -135,6 +136,38 @@ def test_what_the_plan_says_is_not_said(said: str, rule: str | None) -> None:
     )
     assert judged("leaked_plan", UserMessage(content=said), plan=plan) == rule
     assert judged("leaked_plan", UserMessage(content=said)) is None
+
+
+OLD = (
+    UserMessage(content="I want to return my hammock, please. It has been in its box for two months."),
+    AssistantMessage(
+        content="I see your point, and an unused hammock makes it the more frustrating, but rules are rules."
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("messages", "rule"),
+    [
+        (OLD, "exemplar_copy"),
+        ((OLD[0], AssistantMessage(content="Sorry. " + OLD[1].content.replace("hammock", "kettle"))), "exemplar_copy"),
+        (
+            (
+                OLD[0],
+                AssistantMessage(content="Of course. " + "Send it back and we pay you what you paid for it. " * 3),
+            ),
+            None,
+        ),
+        ((UserMessage(content="Where is order W12?"), AssistantMessage(content="It was sent on Monday.")), None),
+    ],
+)
+def test_sentences_of_the_exemplar_make_no_new_conversation(messages: tuple[Message, ...], rule: str | None) -> None:
+    seed = Seed(id="s", world=WORLD, task="t", reference=OLD, licence="Apache-2.0")
+    provenance = Provenance(run="r", seed="s", attempt=0, model="m", prompts={}, licence="Apache-2.0")
+    trajectory = Trajectory(world=WORLD.content_id, task="t", messages=messages, provenance=provenance)
+    result = PASSES["own_words"].apply(trajectory, Context(WORLD, seed))
+    assert (result.rule if isinstance(result, Dropped) else None) == rule
+    assert PASSES["own_words"].apply(trajectory, Context(WORLD)) is trajectory
 
 
 @pytest.mark.parametrize("source", ["bundled:shop", "bundled:office"])

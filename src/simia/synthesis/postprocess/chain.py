@@ -33,6 +33,7 @@ PASSES: dict[str, Pass] = {
         Pass("grounded_ids", substance.grounded_ids),
         Pass("no_repetition", substance.no_repetition),
         Pass("leaked_plan", substance.leaked_plan),
+        Pass("own_words", substance.own_words),
     )
 }
 """Every pass by name, in the order in which they make sense."""

@@ -59,6 +59,13 @@ class Context:
             return True
         return self.seed is not None and text in _said_by_seed(_Held(id(self.seed), self.seed))
 
+    @cached_property
+    def exemplar(self) -> str:
+        """What user and agent say in the seed, in lower case with single spaces; empty without a seed."""
+        messages = self.seed.reference if self.seed is not None else ()
+        spoken = (message.content for message in messages if message.role in ("user", "assistant"))
+        return " ".join(" ".join(spoken).lower().split())
+
     @property
     def plain_world(self) -> str:
         """Policy and tools as letters and digits in lower case."""

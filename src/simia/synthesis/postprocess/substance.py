@@ -16,7 +16,11 @@ _LEAST_DIFFERENT = 0.3
 _MOST_TIMES = 2
 _SAYS_SOMETHING_CHARS = 30
 _SAMPLE_CHARS = 16
+_SAMPLE_EVERY = 96
 _SECRET_WORDS = 3
+_SEQUENCE = 5
+_COPIED = 0.5
+_COPIED_SAMPLES = 0.2
 
 
 def grounded_ids(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
@@ -80,6 +84,34 @@ def leaked_plan(trajectory: Trajectory, context: Context) -> Trajectory | Droppe
             if secret in said:
                 return Dropped("leaked_plan", f"message {position} ({message.role}) says {secret!r}")
     return trajectory
+
+
+def own_words(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
+    """Drops ``exemplar_copy``: at least half of what user and agent say, in sequences of five words, is said in the
+    seed that stood in the prompt. New ids and results around old sentences make no new conversation; deduplication
+    looks at the whole and does not see it.
+    """
+    said = context.exemplar
+    if not said:
+        return trajectory
+    spoken = [m.content for m in trajectory.messages if m.role == "user" or m.role == "assistant"]
+    # A few samples of each message tell whether it is worth counting: of a half that is copied some are found.
+    found = asked = 0
+    for content in spoken:
+        for start in range(0, len(content) - _SAMPLE_CHARS, _SAMPLE_EVERY):
+            asked += 1
+            found += content[start : start + _SAMPLE_CHARS].lower() in said
+    if found < _COPIED_SAMPLES * asked or not asked:
+        return trajectory
+    own, old = _sequences(" ".join(spoken).lower().split()), _sequences(said.split())
+    share = len(own & old) / max(1, len(own))
+    if share >= _COPIED:
+        return Dropped("exemplar_copy", f"{share:.0%} of what is said stands in the seed")
+    return trajectory
+
+
+def _sequences(words: list[str]) -> set[tuple[str, ...]]:
+    return set(zip(*(words[start:] for start in range(_SEQUENCE)), strict=False))
 
 
 @lru_cache(maxsize=4096)
