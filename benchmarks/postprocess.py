@@ -29,7 +29,9 @@ from simia.types import (
     Kept,
     MalformedToolCall,
     Message,
+    Plan,
     Provenance,
+    Seed,
     ToolCall,
     ToolMessage,
     ToolSpec,
@@ -102,8 +104,24 @@ def record(rng: random.Random, world_id: str, malformed: bool, vocabulary: list[
         messages.append(UserMessage(content=text(25)))
     messages[13] = AssistantMessage(content=text(45))
     provenance = Provenance(run="b", seed="s", attempt=0, model="m", prompts={"p": "0" * 64}, licence="Apache-2.0")
-    trajectory = Trajectory(world=world_id, task=text(40), messages=tuple(messages[:14]), provenance=provenance)
+    plan = Plan(
+        formulation="The user has two unrelated requests and brings up the second after the first is settled.",
+        persona="a precise engineer who numbers the points of a request",
+        reasoning="Look everything up before saying anything about it.",
+        difficulty="medium",
+        outcome="success",
+        turns=14,
+    )
+    trajectory = Trajectory(
+        world=world_id, task=text(40), messages=tuple(messages[:14]), provenance=provenance, plan=plan
+    )
     return trajectory.model_dump_json().encode()
+
+
+def exemplar(spec: WorldSpec) -> Seed:
+    """The seed that all records were made from; one more conversation of the same kind."""
+    made = Trajectory.model_validate_json(record(random.Random(99), spec.content_id, malformed=False))
+    return Seed(id="s", world=spec, task=made.task, reference=made.messages, licence=spec.licence)
 
 
 def _arguments(rng: random.Random, street: str) -> JsonObject:
@@ -127,7 +145,7 @@ def stream(share: float, world_id: str, records: int) -> Iterator[bytes]:
 def measure(name: str, share: float, records: int) -> None:
     """Prints one line of figures."""
     spec = world()
-    chain = Postprocess(PostprocessSettings(), {spec.content_id: spec}.__getitem__)
+    chain = Postprocess(PostprocessSettings(), {spec.content_id: spec}.__getitem__, {"s": exemplar(spec)}.get)
     source = list(stream(share, spec.content_id, _POOL))
     for raw in source:
         chain.process(raw)

@@ -16,11 +16,12 @@ _LEAST_DIFFERENT = 0.3
 _MOST_TIMES = 2
 _SAYS_SOMETHING_CHARS = 30
 _SAMPLE_CHARS = 16
-_SAMPLE_EVERY = 96
+_SAMPLE_EVERY = 256
 _SECRET_WORDS = 3
 _SEQUENCE = 5
 _COPIED = 0.5
-_COPIED_SAMPLES = 0.2
+_COPIED_CHARS = 24
+_COPIED_SAMPLES = 0.1
 
 
 def grounded_ids(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
@@ -98,9 +99,9 @@ def own_words(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
     # A few samples of each message tell whether it is worth counting: of a half that is copied some are found.
     found = asked = 0
     for content in spoken:
-        for start in range(0, len(content) - _SAMPLE_CHARS, _SAMPLE_EVERY):
+        for start in range(0, len(content) - _COPIED_CHARS, _SAMPLE_EVERY):
             asked += 1
-            found += content[start : start + _SAMPLE_CHARS].lower() in said
+            found += content[start : start + _COPIED_CHARS].lower() in said
     if found < _COPIED_SAMPLES * asked or not asked:
         return trajectory
     own, old = _sequences(" ".join(spoken).lower().split()), _sequences(said.split())
