@@ -73,7 +73,7 @@ test-consumers: .venv-trl/.installed .venv-llamafactory/.installed  ## the expor
 	@touch $@
 
 test-tau2: .venv-tau2/.installed  ## seeds from tau2's real environments
-	.venv-tau2/bin/python -m pytest -m tau2 tests/tau2
+	.venv-tau2/bin/python -m pytest -m tau2 tests/with_tau2
 
 bench: .venv/.dev  ## the figures of benchmarks/RESULTS.md, short forms
 	$(BIN)/python benchmarks/client.py

@@ -2,7 +2,7 @@
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simia.errors import FormatError
@@ -13,6 +13,8 @@ _text = st.text(st.characters(codec="utf-8"))
 _tricky = st.text(alphabet='",\\kept:{}\n\u2028n1') | _text
 
 
+@example(ordinal=0, key='",', name="")
+@example(ordinal=0, key='\\","\\\\",', name="")
 @given(ordinal=st.integers(0, 2**32 - 1), key=_tricky, name=_tricky)
 def test_a_kept_value_survives(ordinal: int, key: str, name: str) -> None:
     value = ToolSpec(name=name, parameters={key: name})
@@ -22,6 +24,7 @@ def test_a_kept_value_survives(ordinal: int, key: str, name: str) -> None:
     assert ToolSpec.model_validate_json(line[head.start : -2]) == value
 
 
+@example(key='",', first="", second="")
 @given(key=_tricky, first=_tricky, second=_tricky)
 def test_a_reason_survives(key: str, first: str, second: str) -> None:
     for outcome, fate in ((Dropped(first, second), "dropped"), (Failed(first, second), "failed")):

@@ -68,13 +68,22 @@ def read_head(line: bytes) -> Head:
     digits = line[5:comma]
     if not line.startswith(b'{"n":') or not digits.isdigit() or not line.startswith(_KEY, comma):
         raise FormatError('it does not begin with {"n":NUMBER,"key":"')
-    end = line.find(b'","', comma + len(_KEY))
+    start = comma + len(_KEY)
+    end = line.find(b'","', start)
+    while end > start and _is_escaped(line, end, start):
+        end = line.find(b'","', end + 1)
     if end < 0 or not line.endswith(b"}"):
         raise FormatError("it is cut off")
     for mark, fate in _FATES:
         if line.startswith(mark, end + 3):
             return Head(int(digits), line[comma + len(_KEY) - 1 : end + 1], fate, end + 3 + len(mark))
     raise FormatError("it holds none of kept, dropped and failed")
+
+
+def _is_escaped(line: bytes, quote: int, start: int) -> bool:
+    """Whether the quotation mark at ``quote`` belongs to the text that begins at ``start``: a key may hold ``",``."""
+    before = line[start:quote]
+    return (len(before) - len(before.rstrip(b"\\"))) % 2 == 1
 
 
 def read_reason(line: bytes, head: Head) -> tuple[str, str]:
