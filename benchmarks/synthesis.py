@@ -10,8 +10,10 @@ subtracted), peak memory, what was delivered, and after an outage how long full 
 """
 
 import argparse
+import heapq
 import json
 import os
+import random
 import resource
 import shutil
 import subprocess
@@ -19,9 +21,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from simia.cli.stopping import run_loop
+from simia.models.mock_faults import Latency
 from simia.pipeline import Silent
 from simia.synthesis.cast import choose_cast
 from simia.synthesis.recipe import read_recipe
@@ -85,6 +89,7 @@ def main() -> None:
     parser.add_argument("--in-flight", type=int, default=200)
     parser.add_argument("--latency", default="0")
     parser.add_argument("--fault-rate", default="0")
+    parser.add_argument("--mock-seed", type=int, default=0, help="of latencies and faults")
     parser.add_argument("--outage", default=None)
     parser.add_argument("--structured", action="store_true", help="send the reply's JSON Schema with each request")
     parser.add_argument("--folder", type=Path, default=None, help="where the run folders go; kept if named")
@@ -113,11 +118,17 @@ def main() -> None:
     )
     if args.outage:
         print(_recovery(figures["by_second"], args.outage))
+    elif float(args.fault_rate) == 0 and Latency.read(args.latency).mean_s > 0:
+        drawn, usual = _bound(args, args.mock_seed), [_bound(args, seed) for seed in range(99)]
+        print(
+            f"a client that takes no time would make {drawn:.1f} conv/s of these latencies, and {median(usual):.1f} "
+            f"({min(usual):.1f} to {max(usual):.1f}) of those of other seeds"
+        )
 
 
 def _measured(home: Path, args: argparse.Namespace, count: int) -> dict[str, Any]:
     command = [sys.executable, "-m", "simia.models.mock_server", str(home / "replies.jsonl")]
-    command += ["--latency", args.latency, "--fault-rate", args.fault_rate]
+    command += ["--latency", args.latency, "--fault-rate", args.fault_rate, "--seed", str(args.mock_seed)]
     if args.outage:
         command += ["--outage", args.outage]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -136,6 +147,15 @@ def _measured(home: Path, args: argparse.Namespace, count: int) -> dict[str, Any
     finally:
         server.terminate()
         server.wait()
+
+
+def _bound(args: argparse.Namespace, seed: int) -> float:
+    """Conversations a second if only the endpoint took time: each place takes the next latency when it is free."""
+    latency, rng = Latency.read(args.latency), random.Random(seed)
+    places = [0.0] * args.in_flight
+    for _ in range(args.count):
+        heapq.heapreplace(places, places[0] + latency.draw(rng))
+    return float(args.count / max(places))
 
 
 def _recovery(by_second: dict[str, int], outage: str) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from simia.errors import SchemaError
+from simia.formats.references import referred
 from simia.types import JsonObject
 
 Leaf = Callable[[Any, frozenset[str]], Any]
@@ -107,15 +109,7 @@ def _resolved(schema: Any, root: JsonObject) -> Any:
 
 
 def _referred(reference: Any, root: JsonObject) -> Any:
-    if not isinstance(reference, str) or not reference.startswith("#"):
+    try:
+        return referred(root, reference, "the schema") if isinstance(reference, str) else None
+    except SchemaError:
         return None
-    current: Any = root
-    for part in reference[1:].split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(current, dict) and key in current:
-            current = current[key]
-        elif isinstance(current, list) and key.isdigit() and int(key) < len(current):
-            current = current[int(key)]
-        else:
-            return None
-    return current

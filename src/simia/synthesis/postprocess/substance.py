@@ -78,11 +78,12 @@ def leaked_plan(trajectory: Trajectory, context: Context) -> Trajectory | Droppe
     plan = trajectory.plan
     if plan is None:
         return trajectory
-    secrets = _secrets(plan.persona, plan.formulation, plan.reasoning)
-    for position, message in enumerate(trajectory.messages, 1):
-        said = message.content.lower()
-        for secret in secrets:
-            if secret in said:
+    everything = "\n".join([message.content for message in trajectory.messages]).lower()
+    for secret in _secrets(plan.persona, plan.formulation, plan.reasoning):
+        if secret not in everything:
+            continue
+        for position, message in enumerate(trajectory.messages, 1):
+            if secret in message.content.lower():
                 return Dropped("leaked_plan", f"message {position} ({message.role}) says {secret!r}")
     return trajectory
 
