@@ -62,8 +62,8 @@ test: .venv/.dev  ## every test that needs no heavy extra, the embedded model in
 	@touch $@
 
 test-consumers: .venv-trl/.installed .venv-llamafactory/.installed  ## the exports, read by datasets, TRL and LLaMA-Factory
-	HF_HUB_OFFLINE=1 .venv-trl/bin/python -m pytest -m consumer tests/consumers
-	HF_HUB_OFFLINE=1 .venv-llamafactory/bin/python -m pytest -m consumer tests/consumers
+	HF_HUB_OFFLINE=1 .venv-trl/bin/python -m pytest --no-skips -m consumer tests/consumers/test_consumers_trl.py
+	HF_HUB_OFFLINE=1 .venv-llamafactory/bin/python -m pytest --no-skips -m consumer tests/consumers/test_consumers_llamafactory.py
 
 .venv-tau2/.installed: pyproject.toml
 	@test -x .venv-tau2/bin/python || $(PYTHON) -m venv .venv-tau2
@@ -73,7 +73,7 @@ test-consumers: .venv-trl/.installed .venv-llamafactory/.installed  ## the expor
 	@touch $@
 
 test-tau2: .venv-tau2/.installed  ## seeds from tau2's real environments
-	.venv-tau2/bin/python -m pytest -m tau2 tests/with_tau2
+	.venv-tau2/bin/python -m pytest --no-skips -m tau2 tests/with_tau2
 
 bench: .venv/.dev  ## the figures of benchmarks/RESULTS.md, short forms
 	$(BIN)/python benchmarks/client.py

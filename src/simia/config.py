@@ -4,9 +4,9 @@ import hashlib
 import random
 import tomllib
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from simia.errors import ConfigError
 
@@ -18,6 +18,9 @@ class Settings(BaseModel):
 
 
 S = TypeVar("S", bound=Settings)
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+"""A name that files are called by, so it is no path: letters, digits, ``_``, ``.`` and ``-``."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -46,7 +49,7 @@ def with_overrides(settings: dict[str, Any], words: list[str]) -> dict[str, Any]
     for word in words:
         key, sign, text = word.partition("=")
         if not sign or not key:
-            raise ConfigError(f"{word!r} is no setting: write key=value, for example plan.count=50")
+            raise ConfigError(f"{word!r} is no setting: write key=value, for example count=50")
         table = result
         *parents, last = key.split(".")
         for parent in parents:

@@ -47,10 +47,13 @@ class ConfigError(SimiaError):
 
 
 class ExtraMissing(ConfigError):
-    """An optional extra is needed: the message names the pip command."""
+    """An optional extra is needed: the message names the pip command, for a clone and for an installed package."""
 
     def __init__(self, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs the extra {extra!r}: pip install 'simia[{extra}]'")
+        super().__init__(
+            f"{purpose} needs the extra {extra!r}: in a clone of simia pip install '.[{extra}]', from a package index "
+            f"pip install 'simia[{extra}]'"
+        )
         self.extra = extra
 
 
@@ -117,7 +120,7 @@ class PermanentModelError(ModelError):
 
 
 class AuthenticationFailed(PermanentModelError):
-    """Status 401 or 403: the key is missing or wrong."""
+    """Status 401 or 403: the key is missing or wrong. Or 429: it has no quota left."""
 
 
 class ModelNotFound(PermanentModelError):

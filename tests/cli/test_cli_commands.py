@@ -276,6 +276,32 @@ def test_a_faulty_world_is_told_what_and_what_to_do(simia: Simia, world: Path) -
     assert "cuont: unknown key" in ended.out
 
 
+def test_a_recipe_that_no_run_would_take_is_an_error_of_its_world(simia: Simia, world: Path) -> None:
+    recipe = world / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace('["trl"]', '["trl", "foo"]') + '[postprocess]\npasses = ["bar"]\n')
+
+    ended = simia("world", "check", str(world))
+
+    assert ended.code == 1
+    assert "error    recipe.toml: no postprocess pass bar; there are: repair_json, " in ended.out
+    assert "error    recipe.toml: no export format 'foo'; there are: trl, " in ended.out
+    assert ended.out.endswith(": 2 errors, 1 warning\n")
+
+
+def test_a_format_whose_package_is_missing_is_an_error_of_its_world(
+    simia: Simia, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "simia.synthesis.export.parquet", raising=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    recipe = world / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace('["trl"]', '["trl-parquet"]'))
+
+    ended = simia("world", "check", str(world))
+
+    assert ended.code == 1
+    assert "from a package index pip install 'simia[parquet]'; or leave it out" in ended.out
+
+
 def test_a_world_is_shown_with_policy_and_tools(simia: Simia, world: Path) -> None:
     out = simia("world", "show", str(world)).out
 
@@ -312,4 +338,40 @@ def test_the_mock_endpoint_explains_itself(simia: Simia) -> None:
     ended = simia("models", "mock", "--help")
 
     assert ended.code == 0
+    assert ended.out.startswith("usage: simia models mock [-h]")
     assert "--fault-rate" in ended.out
+    assert "mock_server" not in ended.out
+
+
+def test_the_help_of_model_names_every_form(simia: Simia) -> None:
+    out = simia("synth", "--help").out
+
+    assert all(form in out for form in ("embedded", "gguf:PATH", "cassette:FILE"))
+
+
+@pytest.mark.parametrize(
+    ("stage", "setting"),
+    [
+        ("prefilter", "model.max_in_flight=8"),
+        ("generate", "count=200"),
+        ("postprocess", "dedup.near=0.8"),
+        ("export", "export.reasoning=strip"),
+    ],
+)
+def test_the_setting_that_the_help_of_a_stage_names_is_one_that_it_takes(
+    simia: Simia, done: Path, stage: str, setting: str
+) -> None:
+    assert setting in simia(stage, "--help").out
+    assert simia(stage, str(done), setting).code == 0
+
+
+def test_several_models_are_told_each_with_its_roles(simia: Simia, serve: Simia, world: Path) -> None:
+    judge, main = serve(model="large"), serve(model="tiny")
+    words = ["prefilter.judge=true", "roles.judge.name=large", f"roles.judge.base_url={judge.base_url}"]
+
+    ended = simia("synth", str(world), *words, "--dry-run")
+
+    assert ended.err.splitlines()[:2] == [
+        f"model: tiny at {main.base_url}, from OPENAI_BASE_URL",
+        f"judge: large at {judge.base_url}, from base_url in the settings",
+    ]

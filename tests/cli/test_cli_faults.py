@@ -92,6 +92,7 @@ def test_a_run_whose_prompts_exceed_the_context_keeps_nothing_and_says_why(
     assert "generate kept 0 of 6, 6 dropped" in ended.out
     assert "generate kept nothing; 6 times context_overflow, for example seed-0#0:" in ended.err
     assert "maximum context length is 50 tokens" in ended.err
+    assert "lower simulate.exemplar_chars or simulate.max_tokens in a new --run; for a model that simia" in ended.err
 
 
 def test_a_full_disk_ends_the_run_and_loses_nothing(simia: Simia, serve: Simia, world: Path) -> None:
@@ -277,7 +278,8 @@ def test_a_word_that_is_no_setting_is_refused(simia: Simia, world: Path) -> None
     ended = simia("synth", str(world), "fifty", "--run", "run")
 
     assert ended.code == 2
-    assert "write key=value" in the_error_in(ended)
+    assert the_error_in(ended).endswith("write key=value, for example count=50")
+    assert simia("synth", str(world), "count=50", "--run", "run", "--dry-run", "--model", "embedded").code == 0
 
 
 def test_synth_without_a_folder_says_how_to_name_one(simia: Simia, world: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from simia import __version__
 from simia.models.mock_faults import Faults
 
 Simia = Callable[..., Any]
@@ -118,6 +119,44 @@ def test_a_format_can_be_added_after_the_run(simia: Simia, done: Any) -> None:
     assert records("openai") == records("trl") == 6
     assert recorded("export.formats") == ["trl", "openai"]
     assert done.server.stats()["requests"] == asked
+
+
+@pytest.mark.parametrize("name", ["../../../evil", "my set/x"])
+def test_a_data_set_is_never_written_outside_its_run(simia: Simia, done: Any, name: str) -> None:
+    before = {path for path in Path().rglob("*") if path.is_file()}
+
+    ended = simia("export", "run", f"export.name={name}", 'export.formats=["llamafactory"]')
+
+    assert ended.code == 2
+    assert "export.name: String should match pattern" in ended.err
+    assert {path for path in Path().rglob("*") if path.is_file()} == before
+
+
+def test_a_renamed_data_set_leaves_nothing_of_the_old_name(simia: Simia, done: Any) -> None:
+    words = ["export", "run", 'export.formats=["llamafactory"]']
+
+    assert simia(*words).code == simia(*words, "export.name=second").code == 0
+    assert sorted(path.name for path in Path("run/export/llamafactory").iterdir()) == [
+        "dataset_info.json",
+        "second_hermes.jsonl",
+        "second_sharegpt.jsonl",
+    ]
+
+
+def test_a_run_from_bundled_seeds_goes_on_although_an_earlier_version_named_them_otherwise(
+    simia: Simia, serve: Simia
+) -> None:
+    serve()
+    words = ["synth", "shop", "--run", "run", "--until", "prefilter"]
+    simia(*words)
+    path = Path("run/run.json")
+    manifest = json.loads(path.read_text())
+    codes = []
+    for seeds in (manifest["seeds"], {"bundled:shop": f"simia {__version__}"}, {"bundled:shop": "simia 0.0.1"}):
+        path.write_text(json.dumps(manifest | {"seeds": seeds}))
+        codes.append(simia(*words, "--resume").code)
+
+    assert codes == [0, 0, 2]
 
 
 def test_copies_can_be_judged_anew_after_the_run(simia: Simia, world: Path, done: Any) -> None:
@@ -231,6 +270,36 @@ def test_a_command_in_vain_leaves_no_folder_and_the_corrected_one_begins(
     assert corrected.code == 0
 
 
+@pytest.mark.parametrize("words", [words for _, words in IN_VAIN if words])
+def test_a_rehearsal_refuses_what_the_run_would_refuse(
+    simia: Simia, serve: Simia, world: Path, words: tuple[str, ...]
+) -> None:
+    serve()
+
+    rehearsed, run = (simia("synth", str(world), *words, *how) for how in (("--dry-run",), ("--run", "run")))
+
+    assert (rehearsed.code, run.code) == (2, 2)
+    assert rehearsed.err == run.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"), [(("--until", "polish"), "no stage 'polish'"), (("--resume",), "add --run DIR")]
+)
+def test_a_rehearsal_refuses_a_command_that_cannot_be_meant(
+    simia: Simia, serve: Simia, world: Path, words: tuple[str, ...], told: str
+) -> None:
+    serve()
+
+    ended = simia("synth", str(world), "--dry-run", *words)
+
+    assert ended.code == 2
+    assert told in ended.err
+
+
+def test_a_rehearsal_may_name_the_folder_of_another_run(simia: Simia, world: Path, done: Any) -> None:
+    assert simia("synth", str(world), "--run", "run", "--dry-run", "--quiet").code == 0
+
+
 def test_the_reason_why_no_seed_passed_comes_with_an_example(simia: Simia, serve: Simia, world: Path) -> None:
     serve()
     rename_the_tool(world)
@@ -315,3 +384,18 @@ def test_a_malformed_recipe_is_told_in_one_line(simia: Simia, text: str, told: s
     assert ended.code == 2
     assert told in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_nothing_is_made_while_the_judge_of_the_seeds_fails_unless_it_is_asked_for(
+    simia: Simia, serve: Simia, world: Path
+) -> None:
+    judge = serve(faults=Faults(1.0, ("500",)))
+    maker = serve()
+    words = ["prefilter.judge=true", f"roles.judge.base_url={judge.base_url}", "roles.judge.retry_for_s=0"]
+
+    ended = simia("synth", str(world), *words, "--run", "run")
+
+    assert ended.code == 1
+    assert "no conversation was asked for, because 3 seeds failed in the prefilter" in ended.err
+    assert "simia generate run" in ended.err
+    assert maker.server.stats()["requests"] == 0

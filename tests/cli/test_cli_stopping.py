@@ -1,9 +1,12 @@
 """Ctrl-C, in a process of its own, because signals belong to processes."""
 
 import asyncio
+import fcntl
 import os
 import signal
 import subprocess
+import termios
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -126,11 +129,25 @@ def test_a_command_without_a_run_is_interrupted_in_one_line(
     fifo = tmp_path / "seeds.jsonl"
     os.mkfifo(fifo)
     monkeypatch.setattr("sys.argv", ["simia", "seeds", "inspect", str(fifo)])
-    signal.signal(signal.SIGALRM, lambda number, frame: os.kill(os.getpid(), signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    threading.Thread(target=_interrupt_whoever_reads, args=(fifo,), daemon=True).start()
 
     with pytest.raises(SystemExit) as ended:
         main()
 
     assert ended.value.code == 130
     assert capfd.readouterr().err.strip() == "interrupted"
+
+
+def _interrupt_whoever_reads(fifo: Path) -> None:
+    """A pipe can be written to only once somebody opened it for reading, who waits for more after the first byte."""
+    while True:
+        try:
+            pipe = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            time.sleep(0.01)
+        else:
+            break
+    os.write(pipe, b"{")
+    while fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)) != bytes(4):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)

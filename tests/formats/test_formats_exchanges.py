@@ -115,6 +115,34 @@ def test_a_structured_result_becomes_compact_json() -> None:
     assert messages[2].content == '{"a":[1,null]}'
 
 
+@pytest.mark.parametrize(
+    ("result", "is_error"),
+    [
+        ({"error": "no such user"}, True),
+        ({"error": {"code": 404}}, True),
+        ({"error": 404}, True),
+        ({"error": True}, True),
+        ("Error: no such user", True),
+        ({"error": 0, "rows": 1}, False),
+        ({"error": 0}, False),
+        ({"error": 0.0}, False),
+        ({"error": 0.5}, True),
+        ({"error": None}, False),
+        ({"error": []}, False),
+        ({"error": {}, "ok": True}, False),
+        ({"error": "none"}, False),
+        ({"error": "None found"}, True),
+    ],
+)
+def test_a_result_is_an_error_if_it_begins_by_saying_one(result: Any, is_error: bool) -> None:
+    call = {"name": "get_user", "arguments": {"id": "a"}, "result": result}
+    reply = {"task": "t", "exchanges": [{"user": "u", "steps": [{"calls": [call]}], "reply": "r"}]}
+    _, messages = exchanges.parse(reply)
+    observation = messages[2]
+    assert isinstance(observation, ToolMessage)
+    assert observation.is_error is is_error
+
+
 def test_arguments_as_text_are_kept_as_a_malformed_call() -> None:
     _, messages = exchanges.parse(with_call({"name": "f", "arguments": '{"a": 1}', "result": "x"}))
     assert messages[1] == AssistantMessage(

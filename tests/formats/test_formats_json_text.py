@@ -187,3 +187,22 @@ def test_of_a_text_with_a_gap_everything_that_is_left_is_read_or_nothing(
         place += len(bare)
     letters = sum(character.isalnum() for character in torn)
     assert letters == sum(character.isalnum() for word in words_of(read) for character in word), (torn, read)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"task": "a", "task": "b"}',
+        '{"a": {"calls": [1], "say": "x", "calls": [2]}}',
+        'Sure: [{"a":1,"a":2}]',
+        '{"a" : 1, "b": 12345678901234567890123, "b": 3}',
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_because_one_of_its_values_would_be_lost(text: str) -> None:
+    with pytest.raises(FormatError, match="stands twice"):
+        read_json(text)
+
+
+@pytest.mark.parametrize("text", ['{"a":"\\":","b":"x\\":"}', '{"a" : "b", "c"\n:{"a":1}}', '[{"a":1},{"a":2}]'])
+def test_equal_keys_of_different_objects_and_marks_inside_texts_are_no_repetition(text: str) -> None:
+    assert read_json(text) == (json.loads(text), False)

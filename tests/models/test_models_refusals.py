@@ -84,7 +84,9 @@ def test_an_overflow_is_recognised_in_the_words_of_each_server(status: int, mess
     ],
 )
 def test_a_refused_schema_is_recognised(message: str) -> None:
-    assert type(said(400, message)) is StructuredOutputUnsupported
+    error = said(400, message)
+    assert type(error) is StructuredOutputUnsupported
+    assert "(model.structured=off; for the model of one role roles.NAME.structured=off): " in str(error)
 
 
 @pytest.mark.parametrize(

@@ -121,3 +121,10 @@ def test_what_was_made_is_forgotten_beyond_the_size() -> None:
     for number, schema in enumerate(schemas):
         known.put(schema, number)
     assert [known.get(schema) for schema in schemas] == [None, 1, 2]
+
+
+def test_integers_beyond_64_bits_in_tools_and_schema_are_sent_exactly() -> None:
+    long = 12345678901234567890123
+    schema = {"type": "object", "properties": {"a": {"enum": [long]}}}
+    request = asking(tools=(ToolSpec(name="pay", parameters=schema),), response_schema=schema)
+    assert RequestWriter().body(request, ALL, "schema").count(b"%d" % long) == 2

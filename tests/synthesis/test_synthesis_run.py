@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simia.errors import ConfigError, ManifestMismatch, ServerFailed, StoreError
+from simia.errors import ConfigError, CorruptStream, ManifestMismatch, ServerFailed, StoreError
 from simia.models.choose import ChosenModel
 from simia.models.scripted import Answer, ScriptedModel
 from simia.models.settings import ModelSettings
@@ -20,6 +20,7 @@ from simia.pipeline import Silent
 from simia.store import Run
 from simia.synthesis.cast import Cast
 from simia.synthesis.estimate import estimate
+from simia.synthesis.manifest import STAGES
 from simia.synthesis.recipe import Recipe, read_recipe, recipe_of
 from simia.synthesis.run import Summary, synthesise
 from simia.types import ChatModel, ChatReply, ChatRequest, Outcome, Trajectory, Usage, Value
@@ -152,6 +153,68 @@ def test_a_larger_count_only_adds_conversations(tmp_path: Path) -> None:
     taken(shop(), tmp_path / "small")
     taken(shop("count=45"), tmp_path / "large")
     assert kept(tmp_path / "large")[:30] == kept(tmp_path / "small")
+
+
+JUDGED = ("prefilter.judge=true", "count=12")
+PASSES = json.dumps({name: {"reason": "fine", "passes": True} for name in ("completeness", "logic", "format")})
+
+
+def judge_and_writer(broken: frozenset[int] = frozenset()) -> Callable[[ChatRequest], Answer]:
+    """Judges seeds and writes conversations; fails for the seeds whose judgement is asked for at these places."""
+    asked = iter(range(10**6))
+
+    def answer(request: ChatRequest) -> Answer:
+        if "completeness" not in (request.response_schema or {}).get("properties", {}):
+            return conversation(request)
+        if next(asked) in broken:
+            return ServerFailed("status 500")
+        return ChatReply(text=PASSES, model="scripted")
+
+    return answer
+
+
+def judged(
+    folder: Path,
+    answer: Callable[[ChatRequest], Answer],
+    *words: str,
+    resume: bool = False,
+    stages: tuple[str, ...] = STAGES,
+) -> Summary:
+    cast = cast_of(answer)
+    cast = Cast({**cast.chosen, "judge": cast.chosen["model"]})
+    return asyncio.run(synthesise(shop(*JUDGED, *words), cast, folder, resume=resume, stages=stages))
+
+
+def test_no_conversation_is_made_while_seeds_failed_and_the_resumed_run_equals_a_whole_one(tmp_path: Path) -> None:
+    first = judged(tmp_path / "run", judge_and_writer(frozenset({0, 3, 7})))
+    assert first.unread_seeds == 3
+    assert first.failed == 3
+    assert "generate" not in first.stages
+    assert first.exported is None
+    second = judged(tmp_path / "run", judge_and_writer(), resume=True)
+    assert second.failed == 0
+    judged(tmp_path / "whole", judge_and_writer())
+    assert kept(tmp_path / "run") == kept(tmp_path / "whole")
+
+
+def test_a_run_that_went_on_without_failed_seeds_stays_without_them(tmp_path: Path) -> None:
+    judged(tmp_path / "run", judge_and_writer(frozenset({0, 3, 7})))
+    judged(tmp_path / "run", judge_and_writer(), resume=True, stages=("generate", "postprocess", "export"))
+    before = kept(tmp_path / "run")
+    assert len(before) == 12
+    second = judged(tmp_path / "run", judge_and_writer(), "count=25", resume=True)
+    assert second.late_seeds == 3
+    after = kept(tmp_path / "run")
+    assert after[:12] == before
+    assert len({key.partition("#")[0] for _, key, _ in after}) == 17
+    assert len({key for _, key, _ in after}) == 25
+
+
+def test_a_list_of_used_seeds_that_is_broken_is_named(tmp_path: Path) -> None:
+    taken(shop(), tmp_path / "run")
+    (tmp_path / "run/seeds.json").write_text("{}")
+    with pytest.raises(CorruptStream, match=r"seeds\.json does not say which seeds"):
+        taken(shop(), tmp_path / "run", resume=True)
 
 
 @given(st.integers(1, 12), st.integers(1, 30))

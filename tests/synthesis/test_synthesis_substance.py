@@ -69,6 +69,36 @@ def test_what_the_user_or_the_world_said_may_be_asked_for(said: str, arguments: 
     assert judged("grounded_ids", UserMessage(content=said), asking(**arguments)) is None
 
 
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("I ordered it on 2025-03-14.", {"order_id": "14"}),
+        ("I ordered it on 2025-03-14.", {"order_id": 14}),
+        ("I ordered it on 2025-03-14.", {"order_id": "503"}),
+        ("I ordered extra 12 candles.", {"order_id": "A12"}),
+        ("My order is W1234.", {"order_id": "W123"}),
+        ("My order is 91234.", {"order_id": "1234"}),
+        ("I need 1, 2 or 3 of them.", {"order_id": "123"}),
+    ],
+)
+def test_a_part_of_something_else_is_not_said(said: str, arguments: dict[str, object]) -> None:
+    assert judged("grounded_ids", UserMessage(content=said), asking(**arguments)) == "ungrounded_id"
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("Call me at +1 555-123-4567.", {"phone_number": "5551234567"}),
+        ("My card is credit card 4471.", {"payment_id": "credit_card_4471"}),
+        ("Row seven, please.", {"row_number": 7}),
+        ("Show me more.", {"page_number": 2}),
+        ("It was on 2025-03-14, and the order is 14.", {"order_id": "14"}),
+    ],
+)
+def test_an_id_may_be_written_otherwise_and_a_small_number_is_none(said: str, arguments: dict[str, object]) -> None:
+    assert judged("grounded_ids", UserMessage(content=said), asking(**arguments)) is None
+
+
 def test_an_id_from_an_earlier_result_is_known_but_one_from_a_later_result_is_not() -> None:
     user = UserMessage(content="Where is my order?")
     result = ToolMessage(call_id="c1", name="get_order", content='{"orders":["W77"]}')

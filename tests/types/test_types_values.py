@@ -152,6 +152,17 @@ def test_a_schema_accepts_what_fits() -> None:
     assert schema_for({"type": "integer"}).accepts(3)
 
 
+def test_a_schema_knows_integers_beyond_64_bits_to_the_digit() -> None:
+    schema = schema_for({"enum": [12345678901234567890123, 3], "maximum": 10**25})
+    assert schema.accepts(12345678901234567890123)
+    assert not schema.accepts(12345678901234567890124)
+
+
+def test_what_is_no_json_is_no_schema() -> None:
+    with pytest.raises(SchemaError, match="no JSON Schema"):
+        schema_for({"default": object()})
+
+
 def test_a_violation_names_the_place() -> None:
     schema = schema_for({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}})
     (violation,) = schema.violations({"a": [1, "x"]})

@@ -1,1 +1,1 @@
-"""The command line: each command builds, calls one room, and prints."""
+"""The command line: each command builds, calls the rooms below, and prints."""

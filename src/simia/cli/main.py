@@ -1,6 +1,6 @@
-"""The command ``simia``: parse, build, call one room, print one line.
+"""The command ``simia``: parse, build, call the rooms below, print.
 
-Only typer is imported at the start; each command imports its room when it runs, so that ``--help`` is quick.
+Only typer is imported at the start; each command imports its rooms when it runs, so that ``--help`` is quick.
 """
 
 import sys
@@ -67,7 +67,8 @@ def root(
 ) -> None:
     """Make training data for tool-using agents in worlds that need no environment engineering.
 
-    Exit codes: 0 done, 1 some items failed or the run stopped early, 2 wrong usage or settings, 130 interrupted.
+    Exit codes: 0 done; 1 items failed, nothing was kept, a check found errors, or the run stopped early; 2 wrong usage
+    or settings; 130 interrupted.
     """
 
 

@@ -104,13 +104,12 @@ def pull(
 @app.command(
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-    epilog=examples("simia models mock --latency lognormal:2.0 --fault-rate 0.05 replies.jsonl"),
 )
 def mock(ctx: typer.Context) -> None:
     """Serve an OpenAI-compatible mock endpoint on loopback, to rehearse a run (--help says how)."""
     from simia.models import mock_server
 
-    raise typer.Exit(mock_server.main(ctx.args))
+    raise typer.Exit(mock_server.main(ctx.args, prog="simia models mock"))
 
 
 class _SaysPercent:

@@ -67,7 +67,7 @@ def shown(board: Board, note: Note, *, quiet: bool, line_every_s: float = LINE_E
 
 
 def stage_line(stage: StageProgress, now_s: float) -> str:
-    """``generate: 45/100 done, 40 kept, 4 dropped (reply_is_no_json 3, ...), 1 failed (ModelTimeout 1), 3:20 left``."""
+    """``generate: 45/100 done, 40 kept, 4 dropped (unreadable_reply 4), 1 failed (ModelTimeout 1), 3:20 left``."""
     of = "" if stage.total is None else f"/{stage.total:,}"
     parts = [f"{stage.name}: {stage.done:,}{of} done", f"{stage.kept:,} kept"]
     for word, reasons in (("dropped", stage.dropped), ("failed", stage.failed)):

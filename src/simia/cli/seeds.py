@@ -19,7 +19,8 @@ app = typer.Typer(no_args_is_help=True, help="Look at seeds: [cyan]inspect[/cyan
 SourceArgument = Annotated[
     str,
     typer.Argument(
-        help="bundled:NAME, tau2:airline|retail|telecom, a seed file (JSON or JSON Lines), or a world folder.",
+        help="bundled:NAME, tau2:airline|retail|telecom, a seed file (JSON, JSON Lines or Parquet), a folder of "
+        "OfficeBench, or a world folder.",
         show_default=False,
     ),
 ]

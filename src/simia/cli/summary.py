@@ -27,7 +27,18 @@ def print_summary(summary: "Summary", took_s: float) -> None:
     result("; ".join([*parts, f"took {clock_text(took_s)}"]))
     if usage := usage_line(summary.totals):
         result(f"used: {usage}")
-    result(f"run: {summary.folder} (simia runs show {shlex.quote(str(summary.folder))})")
+    run = shlex.quote(str(summary.folder))
+    result(f"run: {summary.folder} (simia runs show {run})")
+    if summary.unread_seeds:
+        say(
+            f"no conversation was asked for, because {summary.unread_seeds:,} seeds failed in the prefilter; to go on "
+            f"without them: simia generate {run}, then simia postprocess and simia export"
+        )
+    if summary.late_seeds:
+        say(
+            f"note: {summary.late_seeds:,} seeds passed the prefilter only after conversations were made, and are not "
+            "used here; a new --run uses them"
+        )
     if summary.exported is not None and not summary.exported.records:
         result(f"no training files: no conversation was kept ({summary.exported.folder} holds empty ones)")
     elif summary.exported is not None:

@@ -33,6 +33,12 @@ _STAGE_EXAMPLES = {
     "postprocess": ("simia postprocess runs/first", "simia postprocess runs/first dedup.near=0.8"),
     "export": ("simia export runs/first", 'simia export runs/first \'export.formats=["trl", "openai"]\''),
 }
+_STAGE_SETTING = {
+    "prefilter": "model.max_in_flight=8",
+    "generate": "count=200",
+    "postprocess": "dedup.near=0.8",
+    "export": "export.reasoning=strip",
+}
 _ASKS_NO_MODEL = frozenset({"postprocess", "export"})
 
 RecipeArgument = Annotated[
@@ -49,8 +55,9 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progre
 ModelOption = Annotated[
     str | None,
     typer.Option(
-        help="A model's name at the endpoint, [cyan]embedded[/cyan], or [cyan]gguf:PATH[/cyan]. Without it: "
-        "OPENAI_BASE_URL or OPENAI_API_KEY, else a running Ollama, else the embedded model.",
+        help="A model's name at the endpoint, [cyan]embedded[/cyan], [cyan]gguf:PATH[/cyan], or "
+        "[cyan]cassette:FILE[/cyan]. Without it the recipe's, else that of OPENAI_BASE_URL or OPENAI_API_KEY, else a "
+        "running Ollama's, else the embedded one.",
         show_default=False,
     ),
 ]
@@ -90,7 +97,8 @@ def synth(
         bool,
         typer.Option(
             "--dry-run",
-            help="Only estimate requests, tokens and cost; with --resume also check that the run can be gone on with.",
+            help="Only check the settings and estimate requests, tokens and cost; with --resume also check that the "
+            "run can be gone on with.",
         ),
     ] = False,
     max_cost: MaxCostOption = None,
@@ -112,23 +120,27 @@ def synth(
         settings = settings.model_copy(update={"count": limit})
     from simia.synthesis.cast import choose_cast
 
-    if dry_run:
-        _rehearse(settings, choose_cast(settings, os.environ), run if resume else None, quiet=quiet)
-        return
-    if run is None:
-        raise ConfigError(f"no folder for the run: add --run DIR, for example --run runs/{settings.name}")
     if until is not None and until not in _STAGES:
         raise ConfigError(f"no stage {until!r}: the stages are {', '.join(_STAGES)}")
     stages = _STAGES if until is None else _STAGES[: _STAGES.index(until) + 1]
+    if run is None and (resume or not dry_run):
+        raise ConfigError(f"no folder for the run: add --run DIR, for example --run runs/{settings.name}")
+    if run is None or dry_run:
+        _rehearse(settings, choose_cast(settings, os.environ), stages, run if resume else None, quiet=quiet)
+        return
     _begin_in(run, resume=resume)
     cast = choose_cast(settings, os.environ)
     _take(settings, cast, run, stages, resume=resume, quiet=quiet, again=_command("--resume"))
 
 
 def _stage_command(stage: str) -> Any:
+    change = typer.Argument(
+        metavar="[KEY=VALUE]", help=f"What the run may change, for example {_STAGE_SETTING[stage]}."
+    )
+
     def command(
         run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
-        words: WordsArgument = None,
+        words: Annotated[list[str] | None, change] = None,
         model: ModelOption = None,
         max_cost: MaxCostOption = None,
         quiet: QuietOption = False,
@@ -145,7 +157,7 @@ def _stage_command(stage: str) -> Any:
 
     def without_model(
         run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
-        words: WordsArgument = None,
+        words: Annotated[list[str] | None, change] = None,
         quiet: QuietOption = False,
     ) -> None:
         command(run, words, None, None, quiet)
@@ -170,8 +182,7 @@ def _take(
     from simia.synthesis.run import synthesise
 
     if not quiet:
-        for reason in cast.reasons:
-            say(f"model: {reason}")
+        _say_models(cast)
         if cast.settled(recipe).simulate.profile == "small":
             say("small model: short prompts and replies (simulate.profile=full for the others)")
     board, model_side = Board(), ModelSide(recipe.model.max_cost)
@@ -219,17 +230,21 @@ def _take(
         raise typer.Exit(ExitCode.SOME_FAILED)
 
 
-def _rehearse(recipe: "Recipe", cast: "Cast", folder: Path | None, *, quiet: bool) -> None:
-    """Estimate, and check the run in ``folder`` where one is to be gone on with."""
+def _rehearse(recipe: "Recipe", cast: "Cast", stages: tuple[str, ...], folder: Path | None, *, quiet: bool) -> None:
+    """Refuse what the run would refuse, the run in ``folder`` where one is to be gone on with too; then estimate."""
     from simia.report.usage import cost_text
     from simia.synthesis.estimate import estimate
-    from simia.synthesis.manifest import demand_same
+    from simia.synthesis.manifest import demand_same, manifest_of
+    from simia.synthesis.run import demand_usable
 
+    if not quiet:
+        _say_models(cast)
+    settled = cast.settled(recipe)
+    demand_usable(settled, cast, stages)
     if folder is not None:
         demand_same(recipe, cast, folder)
-    if not quiet:
-        for reason in cast.reasons:
-            say(f"model: {reason}")
+    else:
+        manifest_of(settled, cast)
     guess = estimate(recipe, cast)
     judged = f", {guess.judged:,} of them to judge seeds" if guess.judged else ""
     result_facts(
@@ -244,8 +259,15 @@ def _rehearse(recipe: "Recipe", cast: "Cast", folder: Path | None, *, quiet: boo
     if not quiet:
         say(
             f"estimated from the prompts of {guess.sampled:,} conversations, one try each, nothing cached; "
-            "nothing was asked or written"
+            "no model was asked, nothing was written"
         )
+
+
+def _say_models(cast: "Cast") -> None:
+    """Which model was chosen and why; where there are several, each line begins with the roles that it plays."""
+    reasons = cast.reasons
+    for reason in reasons:
+        say(f"model: {reason}" if len(reasons) == 1 else reason)
 
 
 def _words(words: list[str] | None, model: str | None, max_cost: float | None) -> list[str]:

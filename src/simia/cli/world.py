@@ -11,6 +11,8 @@ from simia.cli.errors import ExitCode
 from simia.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from simia.types import JsonObject, WorldSpec
 
 app = typer.Typer(
@@ -42,22 +44,18 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say everything that is wrong with a world folder. Exit code 1 if anything would keep it from being used."""
-    from simia.errors import SimiaError
     from simia.seeds.world_folder import check_world
     from simia.synthesis.prefilter import broken_rule
-    from simia.synthesis.recipe import read_recipe
 
     found = [
         {"severity": finding.severity, "where": finding.where, "problem": finding.problem, "remedy": finding.remedy}
         for finding in check_world(folder, broken_rule)
     ]
     if (folder / "recipe.toml").is_file() and not any(finding["where"] == "recipe.toml" for finding in found):
-        try:
-            read_recipe(str(folder), [])
-        except SimiaError as error:
-            found.append(
-                {"severity": "error", "where": "recipe.toml", "problem": str(error), "remedy": "correct the key"}
-            )
+        found += [
+            {"severity": "error", "where": "recipe.toml", "problem": problem, "remedy": remedy}
+            for problem, remedy in _recipe_problems(folder)
+        ]
     errors = sum(finding["severity"] == "error" for finding in found)
     if as_json:
         result_json(found)
@@ -91,6 +89,31 @@ def show(
     result()
     rows = [(tool.name, _arguments(tool.parameters), tool.description) for tool in world.tools]
     result_table(("tool", "arguments", "what it does"), rows)
+
+
+def _recipe_problems(folder: Path) -> "Iterator[tuple[str, str]]":
+    """What is wrong with the folder's recipe, whatever model will be chosen, each with what to do."""
+    from simia.errors import ExtraMissing, SimiaError
+    from simia.synthesis.export import check_formats
+    from simia.synthesis.postprocess import Postprocess
+    from simia.synthesis.recipe import read_recipe
+
+    try:
+        recipe = read_recipe(str(folder), [])
+    except SimiaError as error:
+        yield str(error), "correct the key"
+        return
+    worlds: dict[str, WorldSpec] = {}
+    for demand in (
+        lambda: Postprocess(recipe.postprocess, worlds.__getitem__),
+        lambda: check_formats(recipe.export.formats),
+    ):
+        try:
+            demand()
+        except ExtraMissing as error:
+            yield str(error), "or leave it out"
+        except SimiaError as error:
+            yield str(error), "correct the key"
 
 
 def _world_of(source: str) -> "WorldSpec":

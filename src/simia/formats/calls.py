@@ -11,6 +11,8 @@ from simia.errors import FormatError
 from simia.types import AssistantMessage, JsonObject, MalformedToolCall, Message, Schema, ToolCall, ToolMessage
 
 Call = ToolCall | MalformedToolCall
+_TWO_ARGUMENTS = frozenset({"arguments", "parameters"})
+_OF_A_CALL = _TWO_ARGUMENTS | {"name", "id", "type"}
 NAMELESS = "no object with a name and arguments"
 
 # orjson reads integers beyond 64 bits as floats: only texts with so many digits take the slower, exact way. The search
@@ -19,17 +21,32 @@ _NO_LONG_NUMBER = Schema({"not": {"pattern": "[0-9]{19}"}})
 
 
 def load_json(text: str | bytes) -> Any:
-    """The JSON value of ``text``, with integers of any length exact; bytes are UTF-8.
+    """The JSON value of ``text``, without loss: integers of any length are exact; bytes are UTF-8.
 
     Raises:
-        FormatError: the text is no JSON; the message says where.
+        FormatError: the text is no JSON, and the message says where; or a key stands twice in an object, so that one of
+            its values would be lost.
     """
     try:
         value = orjson.loads(text)
         spelled = text if isinstance(text, str) else text.decode()
-        return value if _NO_LONG_NUMBER.accepts(spelled) else json.loads(spelled)
+        if not _NO_LONG_NUMBER.accepts(spelled):
+            return json.loads(spelled, object_pairs_hook=_without_repeated_keys)
+        # A colon follows each key, in the text and in the value written out; those inside strings are alike in both.
+        if spelled.count(":") != dump_json(value).count(":"):
+            json.loads(spelled, object_pairs_hook=_without_repeated_keys)
+        return value
     except (ValueError, RecursionError) as cause:
         raise FormatError(f"no JSON: {cause}") from cause
+
+
+def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> JsonObject:
+    found: JsonObject = {}
+    for key, value in pairs:
+        if key in found:
+            raise FormatError(f"key {key!r:.40} stands twice")
+        found[key] = value
+    return found
 
 
 def dump_json(value: Any) -> str:
@@ -193,8 +210,10 @@ def read_calls(text: str) -> list[SpelledCall] | None:
 
 
 def spelled_call(value: Any) -> SpelledCall | None:
-    """Name and arguments in ``{"name": ..., "arguments": ...}``, or None where ``value`` is no such object."""
-    if not isinstance(value, dict):
+    """Name and arguments in ``{"name": ..., "arguments": ...}``, or None where ``value`` is no such object, or says
+    more than that, which would be lost.
+    """
+    if not isinstance(value, dict) or not value.keys() <= _OF_A_CALL or value.keys() >= _TWO_ARGUMENTS:
         return None
     name = value.get("name")
     if not isinstance(name, str) or not name:

@@ -93,7 +93,8 @@ def parse(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
     """The messages; call ids are ``call_1``, ``call_2`` and so on. Inverts :func:`render` for normalised messages.
 
     Takes both kinds of keys, blocks with or without newlines, a last block without its end, Python literals instead
-    of JSON (as the published dataset has them), and several responses in one message.
+    of JSON (as the published dataset has them), several responses in one message, and an observation without tags,
+    which is all content.
 
     Raises:
         FormatError: an unknown role, content that is no text, or an observation without a call; names index and role.
@@ -112,6 +113,8 @@ def parse(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
             content, reasoning, calls = parse_turn(text)
             reader.add_turn(content, reasoning, calls)
         elif role == "tool":
+            if _START not in text:
+                reader.add_observation(index, text, looks_like_error(text))
             for response in _responses(text):
                 _read_observation(reader, index, response)
         else:
@@ -177,8 +180,6 @@ def _render_observations(turn: Turn) -> list[str]:
 
 
 def _responses(text: str) -> list[str]:
-    if _START not in text:
-        return [text]
     return [part.split(_END)[0].strip() for part in text.split(_START)[1:]]
 
 

@@ -16,7 +16,8 @@ from simia.errors import FormatError
 from simia.formats.calls import dump_json, load_json
 from simia.formats.markers import escape, has_marker, unescape
 
-_ERROR = re.compile(r'\s*(?:Error:|\{\s*"error"\s*:\s*(?!null|false|""|\s))')
+_NOTHING = r"""(?i:null|false|-?0(?:\.0+)?(?=\s*[,}])|"\s*(?:none|no|null|ok|n/a|0)?\s*"|\[\s*\]|\{\s*\})"""
+_ERROR = re.compile(rf'\s*(?:Error:|\{{\s*"error"\s*:\s*(?!{_NOTHING}|\s))')
 _WRAPPED = re.compile(
     r'\A<tool_response(?: call="([0-9]{1,4})")?(?: is_error="(true|false)")?>\n(.*)\n</tool_response>\Z', re.DOTALL
 )
@@ -26,7 +27,9 @@ JOINER = "\n</tool_response>\n<tool_response>\n"
 
 
 def looks_like_error(text: str) -> bool:
-    """Whether a text reads as an error: ``Error: ...`` as tau2 writes it, or an object that starts with ``error``."""
+    """Whether a text reads as an error: ``Error: ...`` as tau2 writes it, or an object that starts with ``error`` and
+    says one there (not ``0``, ``"none"``, ``[]``).
+    """
     return _ERROR.match(text) is not None
 
 

@@ -54,7 +54,7 @@ def _ollama(env: Mapping[str, str]) -> Offer:
 def _embedded(env: Mapping[str, str]) -> Offer:
     notes = []
     if importlib.util.find_spec("xllamacpp") is None:
-        notes.append("needs pip install 'simia[local]'")
+        notes.append("needs the extra local: pip install '.[local]'")
     if not (model_cache(env) / SMOLLM2.file_name).exists():
         notes.append(f"not fetched yet, {SMOLLM2.size_bytes / 1e6:.0f} MB")
     return Offer("embedded", "this machine", (EMBEDDED_NAME,), "; ".join(notes))

@@ -58,7 +58,8 @@ class BreakingModel:
         if self._count >= self._most:
             self._broken = (
                 f"gave up on {self.name!r} after {self._count} refusals in a row, none answered between them; each "
-                f"time: {words}; mend what it refuses (model, base_url, sampling) and go on with --resume"
+                f"time: {words}; where the endpoint is to blame, mend that and go on with --resume; another model or "
+                "sampling is a new --run"
             )
         return self._broken is not None
 

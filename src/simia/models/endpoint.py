@@ -157,7 +157,8 @@ class EndpointModel:
                 return response.status, response.headers, await response.read()
         except TimeoutError:
             raise ModelTimeout(
-                f"no whole answer from {shown} within {self._timeout_s:g} s: raise timeout_s or lower max_tokens"
+                f"no whole answer from {shown} within {self._timeout_s:g} s: raise model.timeout_s, or ask for shorter "
+                "replies"
             ) from None
         except aiohttp.ClientConnectorCertificateError as cause:
             raise RequestRefused(f"the certificate of {shown} is not valid: {cause.certificate_error}") from None

@@ -200,19 +200,25 @@ async def _serve(server: MockServer) -> None:
     print(orjson.dumps(server.stats()).decode(), file=sys.stderr)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until terminated. The first line on stdout is the base URL; statistics are at GET /stats."""
-    parser = argparse.ArgumentParser(prog="python -m simia.models.mock_server", description=__doc__)
-    parser.add_argument("replies", type=Path, nargs="?", help="JSON Lines; each line one reply")
-    parser.add_argument("--port", type=int, default=0)
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m simia.models.mock_server") -> int:
+    """Serve until terminated, as the command ``prog``. The first line on stdout is the base URL; statistics are at
+    GET /stats while it serves, and on stderr at its end.
+    """
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description="An OpenAI-compatible endpoint on loopback that answers from a file and misbehaves on demand.",
+        epilog=f"example: {prog} --latency lognormal:2.0 --fault-rate 0.05 --outage 20:30 replies.jsonl",
+    )
+    parser.add_argument("replies", type=Path, nargs="?", help="JSON Lines; each line one reply; without it all are {}")
+    parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
     parser.add_argument("--model", help="serve only this name")
     parser.add_argument("--latency", default="0", help="0, fixed:SECONDS or lognormal:MEAN[:SIGMA]")
     parser.add_argument("--fault-rate", type=float, default=0.0, help="share of requests that meet a fault")
-    parser.add_argument("--fault-kinds", default=",".join(FAULT_KINDS))
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fault-kinds", default=",".join(FAULT_KINDS), help="some of: %(default)s")
+    parser.add_argument("--seed", type=int, default=0, help="which requests meet a fault follows from it")
     parser.add_argument("--outage", help="START:LENGTH[:down], seconds from the first request")
     parser.add_argument("--stall", type=float, default=600.0, help="seconds until a stalled request is cut off")
-    parser.add_argument("--retry-after", type=float, default=0.1)
+    parser.add_argument("--retry-after", type=float, default=0.1, help="seconds that a 429 asks to wait")
     parser.add_argument("--no-structured", action="store_true", help="refuse response_format")
     parser.add_argument("--context", type=int, help="refuse longer requests, in tokens of four bytes")
     parser.add_argument("--require-key", help="refuse requests without this key")

@@ -113,7 +113,8 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
     # Before the unknown model: a gateway says 404 where none of its servers knows schemas.
     if status in (400, 404, 422, 501) and _STRUCTURED.search(_without(asked.model, raw)):
         return StructuredOutputUnsupported(
-            f"{asked.shown} refuses the JSON Schema of the reply: set structured to json_object or off{says}"
+            f"{asked.shown} refuses the JSON Schema of the reply: set structured to json_object or off "
+            f"(model.structured=off; for the model of one role roles.NAME.structured=off){says}"
         )
     if status >= 500 or status in (409, 425):
         return ServerFailed(f"{asked.shown} failed (status {status}){says}")

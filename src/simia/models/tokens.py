@@ -1,7 +1,6 @@
 """Tokens before a server has counted them: an estimate for ``--dry-run``, and an upper bound for the cost ceiling."""
 
-import orjson
-
+from simia.formats.calls import dump_json
 from simia.models.wire import ByIdentity
 from simia.types import AssistantMessage, ChatRequest, JsonObject, Message, ToolSpec
 
@@ -43,10 +42,10 @@ def _texts(request: ChatRequest) -> list[str]:
     texts = [text for message in request.messages for text in _message_texts(message)]
     if request.tools:
         known = _tool_texts.get(request.tools)
-        texts.append(known or _tool_texts.put(request.tools, _json_text([tool.as_openai() for tool in request.tools])))
+        texts.append(known or _tool_texts.put(request.tools, dump_json([tool.as_openai() for tool in request.tools])))
     schema = request.response_schema
     if schema is not None:
-        texts.append(_schema_texts.get(schema) or _schema_texts.put(schema, _json_text(schema)))
+        texts.append(_schema_texts.get(schema) or _schema_texts.put(schema, dump_json(schema)))
     return texts
 
 
@@ -54,10 +53,6 @@ def _message_texts(message: Message) -> list[str]:
     if not isinstance(message, AssistantMessage):
         return [message.content]
     texts = [message.content, message.reasoning or ""]
-    texts.extend(call.name + _json_text(call.arguments) for call in message.tool_calls)
+    texts.extend(call.name + dump_json(call.arguments) for call in message.tool_calls)
     texts.extend((call.name or "") + call.text for call in message.malformed_calls)
     return texts
-
-
-def _json_text(value: object) -> str:
-    return orjson.dumps(value).decode()

@@ -12,6 +12,7 @@ import orjson
 
 from simia.errors import RequestRefused
 from simia.formats import openai
+from simia.formats.calls import dump_json
 from simia.models.refusals import NO_JSON
 from simia.models.shape import ShapeWatch
 from simia.types import ChatRequest, JsonObject, Message, SystemMessage, ToolSpec, UserMessage
@@ -122,7 +123,7 @@ class RequestWriter:
         fields["messages"] = _spell(messages, dialect.sends_reasoning)
         if request.tools:
             fields["tools"] = self._tools.get(request.tools) or self._tools.put(
-                request.tools, orjson.Fragment(orjson.dumps(openai.render_tools(request.tools)))
+                request.tools, orjson.Fragment(dump_json(openai.render_tools(request.tools)))
             )
         if forms is not None:
             if mode == "schema":
@@ -148,12 +149,12 @@ class RequestWriter:
         known = self._schemas.get(schema)
         if known is not None:
             return known
-        text = orjson.dumps(schema)
-        strict = b"true" if _is_strict(schema) else b"false"
-        wrapped = b'{"type":"json_schema","json_schema":{"name":"reply","strict":%s,"schema":%s}}' % (strict, text)
+        text = dump_json(schema)
+        strict = "true" if _is_strict(schema) else "false"
+        wrapped = f'{{"type":"json_schema","json_schema":{{"name":"reply","strict":{strict},"schema":{text}}}}}'
         forms = _SchemaForms(
             response_format=orjson.Fragment(wrapped),
-            instruction=_INSTRUCTION + text.decode(),
+            instruction=_INSTRUCTION + text,
             watch=ShapeWatch(schema),
         )
         return self._schemas.put(schema, forms)

@@ -203,7 +203,7 @@ def _anatomy_panels(anatomy: Anatomy) -> list[Panel]:
         _histogram_panel("Calls per trajectory", anatomy.calls),
         _names_panel("Errors by tool", anatomy.tool_errors, "observations that are errors"),
         _names_panel("How they ended", anatomy.stop_reasons, "trajectories"),
-        _names_panel("Changed by a pass", anatomy.repairs, "changes"),
+        _names_panel("Repaired", anatomy.repairs, "changes"),
     ]
     return [panel for panel in panels if panel is not None]
 

@@ -13,7 +13,7 @@ from simia.formats import sharegpt
 from simia.seeds.declared import Worlds
 from simia.seeds.distinct import id_of
 from simia.seeds.openai import split_policy, task_of
-from simia.seeds.sharegpt import conversation_of
+from simia.seeds.sharegpt import conversation_of, policy_of
 from simia.types import Seed
 
 NAME = "agent_instruct"
@@ -46,10 +46,11 @@ class Reader:
         if not items:
             raise FormatError("no list of messages under 'conversations'")
         name = id_of(record, seed_id)
-        policy = ""
+        instructions = ""
         if len(items) > 2 and _is_acknowledged(items[0], items[1]):
-            policy, items = str(items[0].get("value", "")).strip(), items[2:]
-        _, messages = split_policy(sharegpt.parse(items))
+            instructions, items = str(items[0].get("value", "")).strip(), items[2:]
+        leading, messages = split_policy(sharegpt.parse(items))
+        policy = policy_of(record, "\n\n".join(part for part in (instructions, leading) if part))
         return Seed(
             id=name,
             world=self._worlds.world(policy, None, self._licence),

@@ -5,10 +5,9 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from simia.errors import FormatError, SchemaError
 from simia.formats import openai
+from simia.formats.calls import load_json
 from simia.types import ToolSpec, WorldSpec, content_id
 
 _KEPT_WORLDS = 256
@@ -24,9 +23,9 @@ def read_tools(declared: Any) -> tuple[ToolSpec, ...]:
     """
     if isinstance(declared, str):
         try:
-            declared = orjson.loads(declared) if declared.strip() else []
-        except orjson.JSONDecodeError as cause:
-            raise FormatError(f"the tools are no JSON: {cause}") from cause
+            declared = load_json(declared) if declared.strip() else []
+        except FormatError as cause:
+            raise FormatError(f"the tools cannot be read: {cause}") from cause
     if declared is None:
         return ()
     if not isinstance(declared, Sequence) or not all(isinstance(tool, Mapping) for tool in declared):

@@ -58,7 +58,7 @@ def detect_format(path: Path) -> str:
             f"{path}:{line} is in no known format: the record has {shape:.200}; write it in one of the known formats: "
             + ", ".join(NAMES)
         )
-    raise SeedError(f"{path} has no record that is JSON; known formats: {', '.join(NAMES)}")
+    raise SeedError(f"{path} has no record that is a JSON object; known formats: {', '.join(NAMES)}")
 
 
 def read_file(path: Path, spelling: str, licence: str | None, on_bad: OnBad) -> Iterator[Seed]:

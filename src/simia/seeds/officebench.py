@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from simia.errors import FormatError, RecordError, SeedError
+from simia.formats.calls import load_json
 from simia.seeds.officebench_tools import LICENCE, world
 from simia.seeds.records import OnBad
 from simia.types import (
@@ -180,8 +179,8 @@ def _action(text: str) -> tuple[str, JsonObject] | None:
     """Tool name and arguments of ``{"app": ..., "action": ..., ...}``, in JSON or as a Python literal."""
     spelled = text[text.find("{") : text.rfind("}") + 1]
     try:
-        value: Any = orjson.loads(spelled)
-    except orjson.JSONDecodeError:
+        value: Any = load_json(spelled)
+    except FormatError:
         try:
             value = ast.literal_eval(spelled)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -199,9 +198,7 @@ def _is_texts(value: Any, count: int) -> bool:
 
 def _json(path: Path) -> Any:
     try:
-        return orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as cause:
-        raise FormatError(f"no JSON: {cause}") from cause
+        return load_json(path.read_bytes())
     except OSError as cause:
         raise FormatError(f"cannot be read: {cause.strerror}") from cause
 

@@ -59,19 +59,26 @@ class Reader:
 
 
 def split_policy(messages: Sequence[Message]) -> tuple[str, tuple[Message, ...]]:
-    """The text of the leading system messages, and the messages without any system message.
+    """The text of the leading system messages, and the messages behind them.
 
     Raises:
-        FormatError: nothing is left.
+        FormatError: nothing is left, or a system message stands behind another message: it is neither the policy nor
+            a turn of the conversation.
     """
     policy: list[str] = []
     for message in messages:
         if not isinstance(message, SystemMessage):
             break
         policy.append(message.content)
-    rest = tuple(message for message in messages if not isinstance(message, SystemMessage))
+    rest = tuple(messages[len(policy) :])
     if not rest:
         raise FormatError("the conversation has no message beside the system's")
+    for message in rest:
+        if isinstance(message, SystemMessage):
+            raise FormatError(
+                f"a system message stands in the middle of the conversation: {message.content!r:.80}; only the leading "
+                "ones are the policy: put it there, or take it out"
+            )
     return "\n\n".join(policy), rest
 
 

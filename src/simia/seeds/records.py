@@ -1,4 +1,4 @@
-"""The records of a seed file, one at a time: JSON Lines, one JSON array, or JSON values one after another.
+"""The records of a seed file, one at a time: JSON Lines, JSON arrays, or JSON values one after another.
 
 A file of any size is read in pieces; memory holds one record and one piece.
 """
@@ -24,7 +24,7 @@ _BLANK = b" \t\r\n"
 
 
 def records(path: Path, on_bad: OnBad) -> Iterator[tuple[int, Any]]:
-    """Line number and value of each record of a JSON file. A record that is no JSON goes to ``on_bad``.
+    """Line number and value of each record of a JSON file. What is no JSON object goes to ``on_bad``.
 
     Raises:
         SeedError: the file is missing, cannot be read, or is empty.
@@ -82,7 +82,10 @@ def _loaded(path: Path, line: int, text: bytes, on_bad: OnBad) -> Iterator[tuple
     except FormatError as cause:
         on_bad(RecordError(str(path), line, str(cause)))
         return
-    yield line, value
+    if isinstance(value, dict):
+        yield line, value
+    else:
+        on_bad(RecordError(str(path), line, f"the record is {type(value).__name__}, not an object: {value!r:.80}"))
 
 
 def _first_bytes(file: BinaryIO) -> bytes:
@@ -101,45 +104,60 @@ def _is_spread(start: bytes) -> bool:
 
 
 def _values(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Line and text of each value of a top-level array, or of values one after another.
+    """Line and text of each value, of those in top-level arrays and of those beside them, and of all that is no value.
 
-    The text is cut at brackets, whatever stands between them: a value that is no JSON does not spoil the next.
+    The text is cut at brackets, whatever stands between them: a value that is no JSON does not spoil the next. Between
+    values it is cut at commas and at ends of lines. An array that does not end is told as text that is no JSON.
     """
     buffer = b""
     line = 1
-    depth = -1
-    base = 0
-    scan = 0
-    begin: int | None = None
+    base = depth = 0  # within a top-level array base is 1; within a value depth is greater than base
+    begin = scan = 0  # what stands before begin was given, what stands before scan was looked at
     while piece := file.read(_PIECE):
         buffer += piece
         for token in _TOKEN.finditer(buffer, scan):
             mark = token.group()
-            scan = token.start()
+            start, scan = token.span()
             if mark == b'"':
+                scan = start
                 break
-            scan = token.end()
-            if depth < 0:
-                base = depth = 1 if mark == b"[" else 0
-                if base:
-                    continue
-            if mark in b"{[":
-                if depth == base:
-                    begin = token.start() if begin is None else begin
-                depth += 1
-            elif mark in b"}]":
-                depth -= 1
-                if depth == base and begin is not None:
-                    yield line + buffer.count(b"\n", 0, begin), buffer[begin:scan]
-                    begin = None
-                elif depth < base:
-                    if mark == b"]":
-                        return
-                    depth = base
-                    yield line + buffer.count(b"\n", 0, token.start()), mark
-        used = scan if begin is None else begin
-        line += buffer.count(b"\n", 0, used)
-        buffer, scan = buffer[used:], scan - used
-        begin = None if begin is None else 0
-    if begin is not None:
+            if depth > base:
+                if mark in b"{[":
+                    depth += 1
+                elif mark in b"}]":
+                    depth -= 1
+                    if depth == base:
+                        yield line + buffer.count(b"\n", 0, begin), buffer[begin:scan]
+                        begin = scan
+            elif mark[:1] != b'"':
+                yield from _lines(buffer, begin, start, line)
+                begin = scan
+                if mark == b"{" or (base and mark == b"["):
+                    begin = start
+                    depth += 1
+                elif mark == b"[":
+                    base = depth = 1
+                elif base and mark == b"]":
+                    base = depth = 0
+                elif mark != b",":
+                    yield line + buffer.count(b"\n", 0, start), mark
+        else:
+            scan = len(buffer)
+        line += buffer.count(b"\n", 0, begin)
+        buffer, scan, begin = buffer[begin:], scan - begin, 0
+    if depth > base:
         yield line, buffer
+    elif base:
+        yield line + buffer.rstrip(_BLANK).count(b"\n"), b"[" + buffer
+    else:
+        yield from _lines(buffer, 0, len(buffer), line)
+
+
+def _lines(buffer: bytes, begin: int, end: int, line: int) -> Iterator[tuple[int, bytes]]:
+    """Number and text of the lines between two places that are not blank; ``line`` is where the buffer begins."""
+    text = buffer[begin:end]
+    if text.strip(_BLANK):
+        first = line + buffer.count(b"\n", 0, begin)
+        for number, part in enumerate(text.split(b"\n"), start=first):
+            if part.strip(_BLANK):
+                yield number, part

@@ -29,6 +29,18 @@ def conversation_of(record: Any) -> Sequence[Any] | None:
     return items if isinstance(items, list) and all(isinstance(item, Mapping) for item in items) else None
 
 
+def policy_of(record: Mapping[str, Any], leading: str) -> str:
+    """What stands under ``system``, and then the text of the leading system messages.
+
+    Raises:
+        FormatError: ``system`` is no text.
+    """
+    system = record.get("system")
+    if not isinstance(system, str | None):
+        raise FormatError(f"'system' is no text: {system!r:.80}")
+    return "\n\n".join(part for part in (system, leading) if part)
+
+
 def recognises(record: Any) -> bool:
     """Whether a record looks like ShareGPT with tools."""
     items = conversation_of(record)
@@ -59,13 +71,11 @@ class Reader:
         items = conversation_of(record)
         if not items:
             raise FormatError("no list of messages under 'conversations'")
-        policy, messages = split_policy(sharegpt.parse(items))
-        system = record.get("system")
-        policy = "\n\n".join(part for part in (system if isinstance(system, str) else "", policy) if part)
+        leading, messages = split_policy(sharegpt.parse(items))
         licence = self._licence or self._otherwise
         return Seed(
             id=id_of(record, seed_id),
-            world=self._worlds.world(policy, record.get("tools"), licence),
+            world=self._worlds.world(policy_of(record, leading), record.get("tools"), licence),
             task=task_of(record.get("task"), messages),
             reference=messages,
             licence=licence,

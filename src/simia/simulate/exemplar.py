@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeVar
 
-import orjson
-
+from simia.errors import FormatError
 from simia.formats import exchanges
-from simia.formats.calls import dump_json
+from simia.formats.calls import dump_json, load_json
 from simia.simulate.diversity import tools_to_centre
 from simia.simulate.state_view import words_of
 from simia.types import AssistantMessage, JsonObject, Plan, Seed, UserMessage
@@ -160,8 +159,8 @@ def _decoded(result: Any) -> Any:
     """A result that is JSON text as the JSON that it is: a model shall write results so, and spends less on them."""
     if isinstance(result, str) and result[:1] in ("{", "["):
         try:
-            return orjson.loads(result)
-        except orjson.JSONDecodeError:
+            return load_json(result)
+        except FormatError:
             return result
     return result
 

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
-import orjson
-
 from simia.formats.calls import dump_json
 from simia.types import JsonObject, ToolSpec, WorldSpec
 
@@ -16,7 +14,7 @@ _KEPT_PARTS = 1024
 
 def returns_fit(world: WorldSpec, budget_chars: int) -> bool:
     """Whether the tools' result schemas together are short enough to be shown."""
-    return sum(len(orjson.dumps(tool.returns)) for tool in world.tools if tool.returns is not None) <= budget_chars
+    return sum(len(dump_json(tool.returns)) for tool in world.tools if tool.returns is not None) <= budget_chars
 
 
 def tool_lines(world: WorldSpec, *, show_returns: bool) -> tuple[str, ...]:

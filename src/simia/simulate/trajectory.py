@@ -39,7 +39,10 @@ from simia.types import (
 PROMPTS = ("trajectory_world", "trajectory_item")
 """The templates of this simulation, for the manifest."""
 
-_MAKE_IT_FIT = "lower simulate.exemplar_chars or simulate.max_tokens, or raise model.context if the model has more"
+_MAKE_IT_FIT = (
+    "lower simulate.exemplar_chars or simulate.max_tokens in a new --run; for a model that simia itself serves "
+    "(embedded, gguf:PATH) a larger model.context there helps too"
+)
 
 
 class TrajectorySimulator:
@@ -125,7 +128,9 @@ class TrajectorySimulator:
     def _read(self, planned: PlannedSeed, reply: ChatReply) -> Outcome[Trajectory]:
         if reply.finish_reason == "length":
             allowed = self._settings.max_tokens
-            return Dropped("reply_cut", f"the reply was cut at {allowed} tokens: raise simulate.max_tokens")
+            return Dropped(
+                "reply_cut", f"the reply was cut at {allowed} tokens: raise simulate.max_tokens in a new --run"
+            )
         if reply.finish_reason == "content_filter":
             return Dropped("content_filter", "the server withheld the reply")
         if not reply.text.strip():

@@ -1,5 +1,6 @@
 """A run on disk: its manifest, append-only streams, paid replies, and how to go on after an end of any kind."""
 
+from simia.store.atomic import disk, write_atomically
 from simia.store.counts import Counts
 from simia.store.line import Fate
 from simia.store.manifest import Manifest
@@ -8,4 +9,4 @@ from simia.store.run import Run
 from simia.store.stream import Stream
 from simia.store.worlds import Worlds
 
-__all__ = ["Counts", "Fate", "Manifest", "ReplyLog", "Run", "Stream", "Worlds"]
+__all__ = ["Counts", "Fate", "Manifest", "ReplyLog", "Run", "Stream", "Worlds", "disk", "write_atomically"]

@@ -14,8 +14,9 @@ _ABSENT = object()
 class Manifest(Value):
     """Everything that decides what a run produces, and a few words for people.
 
-    ``config`` is the resolved recipe and holds no secrets; ``prompts`` and ``seeds`` are SHA-256 by name. ``version``,
-    ``created`` and ``model_reason`` inform and decide nothing.
+    ``config`` is the resolved recipe and holds no secrets; ``prompts`` and ``seeds`` are SHA-256 by name (or
+    a package with its version, where that makes the seeds). ``version``, ``created`` and ``model_reason`` inform and
+    decide nothing.
     """
 
     run: str

@@ -32,6 +32,7 @@ class Run:
         replies.jsonl         every paid reply
         worlds.jsonl          each world once
         streams/NAME.jsonl    the outcomes of a stage
+        seeds.json            which seeds are used (synthesis)
         meter.json            usage and cost so far
         lock                  who writes
     """

@@ -4,10 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import orjson
-
 from simia.errors import ConfigError, RecordError
 from simia.formats import exchanges
+from simia.formats.calls import dump_json
 from simia.models.scripted import ScriptedModel
 from simia.models.tokens import estimate_prompt, estimate_tokens
 from simia.pipeline import Item
@@ -144,12 +143,12 @@ def _prompt_size(request: ChatRequest) -> int:
 def _written(seed: Seed, stage: TrajectorySimulator | TurnSimulator) -> dict[str, int]:
     """Tokens of a conversation like the seed's, by the role that writes them."""
     if isinstance(stage, TrajectorySimulator):
-        return {"model": estimate_tokens(orjson.dumps(exchanges.render(seed.task, seed.reference)).decode())}
+        return {"model": estimate_tokens(dump_json(exchanges.render(seed.task, seed.reference)))}
     written = {"user": estimate_tokens(seed.task), "agent": 0, "tools": 0}
     for message in seed.reference:
         if message.role == "assistant":
             calls = [call.model_dump(mode="json") for call in message.tool_calls]
-            written["agent"] += estimate_tokens(message.content + (orjson.dumps(calls).decode() if calls else ""))
+            written["agent"] += estimate_tokens(message.content + (dump_json(calls) if calls else ""))
         elif message.role in ("user", "tool"):
             written["user" if message.role == "user" else "tools"] += estimate_tokens(message.content)
     return written

@@ -40,8 +40,10 @@ def manifest_to_resume(recipe: Recipe, cast: Cast, folder: Path, stages: tuple[s
         made.add("export")
     manifest = found
     if ASKING & set(stages):
-        # Only the prefilter reads seed files: what it kept stays what it is, wherever they have gone since.
-        manifest = manifest_of(recipe, cast, seeds=None if "prefilter" in stages else found.seeds)
+        # Only the prefilter reads seed files: what it kept stays what it is, wherever they have gone since. And an
+        # earlier version named a packaged source by the version of simia, which still says which seeds were meant.
+        is_known = "prefilter" not in stages or found.seeds == {recipe.seeds.source: f"simia {__version__}"}
+        manifest = manifest_of(recipe, cast, seeds=found.seeds if is_known else None)
     config = recipe.recorded()
     for key, stage in USED_BY.items():
         if stage in made and stage not in stages and key in found.config:
@@ -50,10 +52,11 @@ def manifest_to_resume(recipe: Recipe, cast: Cast, folder: Path, stages: tuple[s
 
 
 def manifest_of(recipe: Recipe, cast: Cast, *, seeds: dict[str, str] | None = None) -> Manifest:
-    """What a run of ``recipe`` by ``cast`` is made from. ``seeds`` are the hashes of its seeds, if they are known.
+    """What a run of ``recipe`` by ``cast`` is made from. ``seeds`` is the fingerprint of its seeds, if it is known.
 
     Raises:
         SeedError: a seed file cannot be read.
+        ExtraMissing: the package that makes the seeds is not installed.
         ConfigError: a base URL holds a secret.
     """
     names = trajectory.PROMPTS if recipe.simulate.mode == "trajectory" else turns.PROMPTS

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from simia.config import Settings, checked, read_toml, with_overrides
+from simia.config import Name, Settings, checked, read_toml, with_overrides
 from simia.errors import ConfigError
 from simia.models.address import Address
 from simia.models.settings import ModelSettings
@@ -35,7 +35,7 @@ _MODELS = ("model", "roles.user", "roles.agent", "roles.tools", "roles.judge")
 
 FREE = frozenset(
     {
-        "config.seeds.source",  # the manifest has the SHA-256 of what is in it
+        "config.seeds.source",  # the manifest tells the content itself: see ``sources.fingerprint``
         "config.postprocess",
         "config.dedup",
         "config.export",
@@ -43,7 +43,8 @@ FREE = frozenset(
         *(f"config.{model}.{key}" for model in _MODELS for key in _OPERATIONAL),
     }
 )
-"""Keys of a manifest that a resumed run may change: where seeds and models are, and what is made anew anyway."""
+"""Keys of a manifest that a resumed run may change: where the seeds are, how models are reached and what they may cost,
+and what is made anew anyway."""
 
 GROWING = frozenset({"config.count"})
 """Keys whose number may be larger in a resumed run: a larger ``count`` only adds items."""
@@ -81,7 +82,7 @@ class Recipe(Settings):
     ``seed`` is the one random seed: plans, faults and sampling all follow from it. A part has none of its own.
     """
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
+    name: Name
     seed: int = 0
     count: int = Field(default=100, ge=1)
     seeds: SeedSource

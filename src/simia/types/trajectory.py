@@ -50,7 +50,7 @@ class Trajectory(Value):
 
     ``world`` is the ``content_id`` of the WorldSpec; a run holds each world once instead of 20 KB per conversation
     (docs/adr/0001). ``deltas`` maps a call id to what that call changed, where state was tracked. ``repairs`` names
-    every repair that a postprocess pass made.
+    every repair: ``json`` that of the reply as it was read, the others those of the postprocess passes.
     """
 
     world: str

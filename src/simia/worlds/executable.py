@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from simia.errors import StateError
+from simia.formats.calls import dump_json, load_json
 from simia.seeds.calls import call_problem
 from simia.types import JsonObject, State, StateDelta, ToolCall, Transition, TransitionQuery, WorldSpec
 
@@ -45,13 +46,12 @@ class ExecutableWorld(ABC):
         problem = call_problem(self.spec, call)
         if problem is not None:
             return _failed(problem), state
-        after: State = orjson.loads(orjson.dumps(state))
+        after = _copy(state)
         try:
             result = self._actions[call.name](after, **call.arguments)
         except Refused as refusal:
             return _failed(str(refusal)), state
-        observation = orjson.dumps(result).decode()
-        return Transition(observation=observation, delta=StateDelta.between(state, after)), after
+        return Transition(observation=dump_json(result), delta=StateDelta.between(state, after)), after
 
     async def transition(self, query: TransitionQuery) -> Transition:
         """What the call in ``query`` shows and changes.
@@ -75,5 +75,13 @@ def found(table: Mapping[str, Any], key: str, what: str) -> Any:
     return table[key]
 
 
+def _copy(state: State) -> State:
+    try:
+        copy: State = orjson.loads(orjson.dumps(state))
+    except orjson.JSONEncodeError:  # integers beyond 64 bits
+        copy = load_json(dump_json(state))
+    return copy
+
+
 def _failed(problem: str) -> Transition:
-    return Transition(observation=orjson.dumps({"error": problem}).decode(), is_error=True, delta=StateDelta())
+    return Transition(observation=dump_json({"error": problem}), is_error=True, delta=StateDelta())

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
+from simia.formats.calls import dump_json, load_json
 from simia.types import JsonObject, schema_for
 
 DEFAULT_MAX_STRING = 400
@@ -65,16 +64,16 @@ def grammar_for(
     Raises:
         SchemaError: ``schema`` is no JSON Schema.
     """
-    return _grammar(orjson.dumps(schema), max_string, max_items)
+    return _grammar(dump_json(schema), max_string, max_items)
 
 
 @lru_cache(maxsize=512)
-def _grammar(text: bytes, max_string: int, max_items: int) -> Grammar:
-    schema = orjson.loads(text)
+def _grammar(text: str, max_string: int, max_items: int) -> Grammar:
+    schema = load_json(text)
     schema_for(schema)
     plain, notes = supported_schema(schema)
     capped = cap_schema(plain, max_string=max_string, max_items=max_items)
-    said = orjson.dumps({"x-guidance": {**_SPELLING, "coerce_one_of": True}, **capped}).decode()
+    said = dump_json({"x-guidance": {**_SPELLING, "coerce_one_of": True}, **capped})
     return Grammar(text=f"%llguidance {{}}\nstart: %json {said}", notes=notes)
 
 
@@ -96,7 +95,7 @@ def cap_schema(schema: JsonObject, *, max_string: int, max_items: int) -> JsonOb
     caps = _Caps(max_string, max_items)
     capped = caps.of(schema, closed=True)
     assert isinstance(capped, dict)
-    if f'"#/$defs/{_ANY}' in orjson.dumps(capped).decode():
+    if f'"#/$defs/{_ANY}' in dump_json(capped):
         capped["$defs"] = {**capped.get("$defs", {}), **caps.any_json_definitions()}
     return capped
 

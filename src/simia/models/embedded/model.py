@@ -161,7 +161,7 @@ class EmbeddedModel:
                 status, headers, data = response.status, response.headers, await response.read()
         except TimeoutError:
             raise ModelTimeout(
-                f"{self.name} gave no whole answer in time: raise timeout_s or lower max_tokens"
+                f"{self.name} gave no whole answer in time: raise model.timeout_s, or ask for shorter replies"
             ) from None
         except aiohttp.ClientError as cause:
             if death := await self.server.death():

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import orjson
-
 from simia.config import read_toml
-from simia.errors import ConfigError, RecordError, SchemaError
+from simia.errors import ConfigError, FormatError, RecordError, SchemaError
+from simia.formats.calls import load_json
 from simia.seeds.calls import call_problem
 from simia.seeds.invariants import check_expression, violations
 from simia.seeds.world_folder.reading import WORLD_FILE, read_seeds, read_settings, read_world
@@ -211,8 +210,8 @@ def _result_problem(world: WorldSpec, name: str, content: str) -> str | None:
     if schema is None:
         return None
     try:
-        value = orjson.loads(content)
-    except orjson.JSONDecodeError:
+        value = load_json(content)
+    except FormatError:
         value = content
     broken = schema.violations(value)
     return f"the result of {name} does not fit its returns schema: {broken[0]}" if broken else None

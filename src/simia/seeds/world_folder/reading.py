@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 from pydantic import Field
 
 from simia.config import Settings, checked, read_toml
 from simia.errors import FormatError, SchemaError, SeedError
+from simia.formats.calls import load_json
 from simia.seeds import openai
 from simia.seeds.declared import make_world, read_tools
 from simia.seeds.distinct import DistinctIds
@@ -117,9 +117,9 @@ def _text(path: Path) -> str:
 def _json(path: Path) -> Any:
     text = _text(path)
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as cause:
-        raise SeedError(f"{path} is no JSON: {cause}") from cause
+        return load_json(text)
+    except FormatError as cause:
+        raise SeedError(f"{path} cannot be read: {cause}") from cause
 
 
 def _json_object(path: Path) -> JsonObject:

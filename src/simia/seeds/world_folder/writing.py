@@ -1,5 +1,6 @@
 """Writing a world folder."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -66,4 +67,7 @@ def _quoted(text: str) -> str:
 
 
 def _pretty(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:  # integers beyond 64 bits
+        return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"

@@ -58,8 +58,8 @@ class StageCounts:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Everything a card says. ``licences`` are SPDX identifiers; ``prompts`` and ``seeds`` are SHA-256 by name;
-    ``worlds`` counts records by the name of their world.
+    """Everything a card says. ``licences`` are SPDX identifiers; ``prompts`` are SHA-256 by name, and so are ``seeds``,
+    or the package that made them with its version; ``worlds`` counts records by the name of their world.
     """
 
     name: str
@@ -163,10 +163,11 @@ def _funnel(card: Card) -> str:
 
 def _provenance(card: Card) -> str:
     lines = []
-    for title, hashes in (("seed source", card.seeds), ("prompt", card.prompts)):
-        if hashes:
-            lines += ["", f"| {title} | SHA-256 |", "|---|---|"]
-            lines += [f"| `{name}` | `{digest}` |" for name, digest in sorted(hashes.items())]
+    tables = (("seed source", "SHA-256, or package and version", card.seeds), ("prompt", "SHA-256", card.prompts))
+    for title, meaning, marks in tables:
+        if marks:
+            lines += ["", f"| {title} | {meaning} |", "|---|---|"]
+            lines += [f"| `{name}` | `{mark}` |" for name, mark in sorted(marks.items())]
     return "\n".join(["## Provenance", *lines, ""]) if lines else ""
 
 

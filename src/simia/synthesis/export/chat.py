@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from simia.formats import openai
+from simia.formats.calls import dump_json
 from simia.synthesis.export.files import ExportedFile, NewFile
 from simia.synthesis.export.settings import ExportSettings
 from simia.synthesis.export.target import WorldTexts, line, spoken
@@ -14,7 +15,7 @@ from simia.types import AssistantMessage, JsonObject, Trajectory, WorldSpec
 
 def tools_text(world: WorldSpec) -> str:
     """The tools as the JSON text of a list."""
-    return orjson.dumps(openai.render_tools(world.tools)).decode()
+    return dump_json(openai.render_tools(world.tools))
 
 
 def with_policy(world: WorldSpec, messages: list[JsonObject]) -> list[JsonObject]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import orjson
 
 from simia.formats import hermes, llama3, sharegpt
+from simia.store.atomic import disk
 from simia.synthesis.export.chat import tools_text
 from simia.synthesis.export.files import ExportedFile, NewFile
 from simia.synthesis.export.settings import ExportSettings
@@ -24,6 +25,9 @@ class LlamaFactoryWriter:
 
     LLaMA-Factory takes only records whose two sides alternate and silently drops the others, so the observations of
     parallel calls are one item.
+
+    Data sets of an earlier export under another name go, because nothing would register them any more. What they are
+    called says its ``dataset_info.json``; where that is not as it was written here, nothing is removed.
     """
 
     def __init__(self, folder: Path, settings: ExportSettings) -> None:
@@ -34,8 +38,8 @@ class LlamaFactoryWriter:
         self._hermes_system = WorldTexts(
             lambda world: orjson.Fragment(orjson.dumps(hermes.system_prompt(world.policy, world.tools)))
         )
-        self._sharegpt = NewFile(folder, f"llamafactory/{self._name}_sharegpt.jsonl", "llamafactory")
-        self._hermes = NewFile(folder, f"llamafactory/{self._name}_hermes.jsonl", "llamafactory")
+        self._sharegpt = NewFile(folder, _data_path(f"{self._name}_sharegpt"), "llamafactory")
+        self._hermes = NewFile(folder, _data_path(f"{self._name}_hermes"), "llamafactory")
         self._info: NewFile | None = None
 
     def add(self, trajectory: Trajectory, world: WorldSpec) -> None:
@@ -48,11 +52,18 @@ class LlamaFactoryWriter:
         self._hermes.write(line({"conversations": conversations, "system": self._hermes_system.of(world)}))
 
     def close(self) -> tuple[ExportedFile, ...]:
-        """Both data sets, then the file that registers them."""
-        files = (self._sharegpt.close(), self._hermes.close())
+        """Both data sets, then the file that registers them; at last those of another name are removed."""
+        data_sets = (self._sharegpt.close(), self._hermes.close())
+        earlier = _registered_name(self._folder / _INFO)
         self._info = NewFile(self._folder, _INFO, "llamafactory")
         self._info.write(orjson.dumps(_dataset_info(self._name), option=orjson.OPT_INDENT_2) + b"\n", records=0)
-        return (*files, self._info.close())
+        info = self._info.close()
+        if earlier is not None and earlier != self._name:
+            for name in _dataset_info(earlier):
+                path = self._folder / _data_path(name)
+                with disk(path, "remove"):
+                    path.unlink(missing_ok=True)
+        return (*data_sets, info)
 
     def abort(self) -> None:
         """Leave no unfinished file behind."""
@@ -103,6 +114,23 @@ def _alternating(items: list[dict[str, str]]) -> list[dict[str, str]]:
         else:
             joined.extend({"from": role, "value": value} for value in values)
     return joined
+
+
+def _data_path(data_set: str) -> str:
+    return f"llamafactory/{data_set}.jsonl"
+
+
+def _registered_name(info_file: Path) -> str | None:
+    """The name of an earlier export, or None where there is none or its file is not as it was written here."""
+    try:
+        info = orjson.loads(info_file.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return None
+    if not isinstance(info, dict) or not info:
+        return None
+    name = next(iter(info)).removesuffix("_sharegpt")
+    # A path is no name: what it led to lies elsewhere and is left alone.
+    return name if info == _dataset_info(name) and Path(f"{name}_").name == f"{name}_" else None
 
 
 def _dataset_info(name: str) -> dict[str, object]:

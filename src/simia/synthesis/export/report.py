@@ -18,6 +18,7 @@ CARD = "README.md"
 """The name of the card in the export folder."""
 
 _STAGES = ("prefilter", "generate", "postprocess")
+_MENDED_JSON = "json"  # the one mark in ``Trajectory.repairs`` that the simulator sets, and no pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,12 @@ class _Census:
             self.worlds[self._run.worlds.get(trajectory.world).name] += 1
             self.licences.add(trajectory.provenance.licence)
             for kind in sorted({repair.partition(":")[0] for repair in trajectory.repairs}):
-                self.notes[f"changed by the pass `{kind}`"] += 1
+                what = (
+                    "from a reply whose JSON had to be mended"
+                    if kind == _MENDED_JSON
+                    else f"changed by the pass `{kind}`"
+                )
+                self.notes[what] += 1
             if trajectory.faults:
                 self.notes["with a programmed fault"] += 1
             if trajectory.plan is not None:
@@ -74,7 +80,7 @@ def export(
     """Write what ``run`` kept in ``stream`` in every format of ``settings``, and the card, into ``export/``.
 
     Everything in one pass; memory does not grow with the run. Files of other formats that lie there stay; the card
-    does not name them.
+    does not name them. Files that an earlier export wrote under another ``settings.name`` go.
 
     Raises:
         ExportStopped: ``stop`` was set before the last record; nothing was changed.

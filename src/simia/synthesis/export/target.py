@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import orjson
 
 from simia.errors import FormatError
+from simia.formats.calls import load_json
 from simia.synthesis.export.files import ExportedFile
 from simia.types import AssistantMessage, Message, Trajectory, WorldSpec
 
@@ -80,5 +81,5 @@ def line(record: Any) -> bytes:
 def _copied(value: Any) -> Any:
     """The value of a piece of JSON that is spelled already."""
     if isinstance(value, orjson.Fragment):
-        return orjson.loads(orjson.dumps(value))
+        return load_json(orjson.dumps(value))
     raise TypeError(f"{type(value).__name__} is no JSON")

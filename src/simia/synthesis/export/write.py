@@ -72,8 +72,9 @@ def write(
 ) -> tuple[ExportedFile, ...]:
     """Write all ``formats`` under ``folder`` in one pass; ``world_of`` gives a world by content id.
 
-    The same trajectories give the same bytes. If anything goes wrong no file of the pass that was unfinished stays,
-    and files of an earlier export are as they were.
+    The same trajectories give the same bytes, which replace those of an earlier export; its files of other targets
+    stay. If anything goes wrong no file of the pass that was unfinished stays, and files of an earlier export are as
+    they were.
 
     Raises:
         ConfigError: an unknown format, or one named twice.

@@ -1,6 +1,5 @@
 """What a postprocess pass is, and what it may look at beside the trajectory."""
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -55,7 +54,7 @@ class Context:
 
     def knows(self, text: str) -> bool:
         """Whether the world or the seed says ``text``, which is in lower case, itself: then it was not made up."""
-        if text in _said(self._world).text:
+        if text in _said(self._world):
             return True
         return self.seed is not None and text in _said_by_seed(_Held(id(self.seed), self.seed))
 
@@ -67,9 +66,9 @@ class Context:
         return " ".join(" ".join(spoken).lower().split())
 
     @property
-    def plain_world(self) -> str:
-        """Policy and tools as letters and digits in lower case."""
-        return _said(self._world).plain
+    def world_text(self) -> str:
+        """Policy and tools in lower case."""
+        return _said(self._world)
 
     @cached_property
     def _world(self) -> "_Held[WorldSpec]":
@@ -84,23 +83,11 @@ class _Held(Generic[T]):
     value: T = field(compare=False)
 
 
-class _Said:
-    """What a world says itself, in lower case."""
-
-    def __init__(self, world: WorldSpec) -> None:
-        self.text = _lower([world.policy, [tool.as_openai() for tool in world.tools]])
-
-    @cached_property
-    def plain(self) -> str:
-        """Its letters and digits."""
-        return re.sub(r"[\W_]+", "", self.text)
-
-
 # Thousands of contexts share a few worlds, and a seed is asked about several times for one conversation: 20 to 50 KB
 # each, so what is said stands once for a world and only a while for a seed.
 @lru_cache(maxsize=64)
-def _said(world: _Held[WorldSpec]) -> _Said:
-    return _Said(world.value)
+def _said(world: _Held[WorldSpec]) -> str:
+    return _lower([world.value.policy, [tool.as_openai() for tool in world.value.tools]])
 
 
 @lru_cache(maxsize=64)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from simia.errors import FormatError
+from simia.formats.calls import NAMELESS, spelled_call
 from simia.formats.json_text import lossless_json
 from simia.synthesis.postprocess.edit import Context, replaced, rewritten
 from simia.synthesis.postprocess.schema_walk import json_types, mapped
@@ -84,13 +85,10 @@ def _restored(malformed: MalformedToolCall) -> ToolCall:
     value = lossless_json(malformed.text)
     name = malformed.name
     if name is None:
-        if not isinstance(value, dict) or not isinstance(value.get("name"), str):
-            raise FormatError("the text of the call names no tool")
-        name = value["name"]
-        keys = [key for key in ("arguments", "parameters") if key in value]
-        if len(keys) != 1:
-            raise FormatError("the text of the call has no arguments")
-        value = value[keys[0]]
+        spelled = spelled_call(value)
+        if spelled is None:
+            raise FormatError(f"the text of the call is {NAMELESS} and nothing else")
+        name, value = spelled
         if isinstance(value, str):
             value = lossless_json(value)
     if not isinstance(value, dict):

@@ -1,5 +1,6 @@
 """Passes over what conversations are made of: ids that come from somewhere, and sentences that go somewhere."""
 
+import itertools
 import re
 from functools import lru_cache
 from typing import Any
@@ -8,7 +9,10 @@ from simia.synthesis.postprocess.edit import Context
 from simia.types import Dropped, Trajectory
 
 _NAMES_AN_ID = re.compile(r"(?:^|[_-])(?:ids?|numbers?|emails?)$|[a-z0-9](?:I[dD]s?|Numbers?|Emails?)$")
-_LETTERS_AND_DIGITS = re.compile(r"[\W_]+")
+_NAMES_A_NUMBER = re.compile(r"(?:^|[_-])numbers?$|[a-z0-9]Numbers?$")
+_FEW = 100
+_SIGNS = re.compile(r"[\W_]+")
+_IN_A_DATE = re.compile(r"[0-9][-./:][0-9]")
 _WINDOW_WORDS = 100
 _FEWEST_WORDS = 24
 _FEWEST_CHARS = 80
@@ -28,9 +32,10 @@ def grounded_ids(trajectory: Trajectory, context: Context) -> Trajectory | Dropp
     """Drops ``ungrounded_id``: an argument named as an id, a number or an e-mail address (``order_id``, ``userEmail``)
     whose text neither the user, nor an earlier result, nor the policy or the tools ever said. An agent that learns to
     make up ids calls tools at random. Signs and letter case do not count: a user may write ``w 123`` for ``#W123``.
+    A part of another id, of a number or of a date is not said. An integer below 100 that is named a number and no id
+    (``page_number``) may come from anywhere.
     """
     heard: list[str] = []
-    plain: _Plain | None = None
     for message in trajectory.messages:
         if message.role == "user" or message.role == "tool":
             heard.append(message.content)
@@ -41,11 +46,10 @@ def grounded_ids(trajectory: Trajectory, context: Context) -> Trajectory | Dropp
                     _collect(name, entry, found)
                 for name, value in found:
                     for text in heard:
-                        if value in text and value:
+                        if value in text and _stands_alone(value, text):
                             break
                     else:
-                        plain = plain or _Plain(context)
-                        if not plain.has(value, heard):
+                        if not _is_said_otherwise(value, heard, context):
                             return Dropped("ungrounded_id", f"{call.id} {call.name}: nobody said {name} {value!r}")
     return trajectory
 
@@ -136,23 +140,38 @@ def _turns_in_circles(text: str) -> bool:
     return len(last) >= _FEWEST_WORDS and len(set(last)) < _LEAST_DIFFERENT * len(last)
 
 
-class _Plain:
-    """The slower look, for ids that are not there to the letter: letters and digits only, in lower case."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._heard: list[str] = []
-
-    def has(self, value: str, heard: list[str]) -> bool:
-        wanted = _plain(value)
-        if not wanted:
-            return False
-        self._heard.extend(_plain(text) for text in heard[len(self._heard) :])
-        return any(wanted in text for text in self._heard) or wanted in self._context.plain_world
+def _stands_alone(value: str, text: str) -> bool:
+    """Whether ``value`` is in ``text`` between other signs than letters and digits, and is no part of a date."""
+    start = text.find(value) if value else -1
+    while start >= 0:
+        end = start + len(value)
+        open_before = start == 0 or not (text[start - 1].isalnum() and value[0].isalnum())
+        open_behind = end == len(text) or not (text[end].isalnum() and value[-1].isalnum())
+        if open_before and open_behind and not (value.isdigit() and _IN_A_DATE.match(text, max(0, start - 2))):
+            return True
+        start = text.find(value, start + 1)
+    return False
 
 
-def _plain(text: str) -> str:
-    return _LETTERS_AND_DIGITS.sub("", text.lower())
+def _is_said_otherwise(value: str, heard: list[str], context: Context) -> bool:
+    """The slower look, for ids that are not there to the letter: other signs between letters and digits, other case."""
+    pattern = _loose(value)
+    if pattern is None:
+        return False
+    return any(pattern.search(text) for text in heard) or pattern.search(context.world_text) is not None
+
+
+@lru_cache(maxsize=4096)
+def _loose(value: str) -> re.Pattern[str] | None:
+    signs = _SIGNS.sub("", value)
+    if not signs:
+        return None
+    # Between two letters or two digits one other sign may stand ("555-1234"), between a letter and a digit three.
+    spelled = re.escape(signs[0])
+    for before, sign in itertools.pairwise(signs):
+        spelled += (r"[\W_]?" if before.isdigit() == sign.isdigit() else r"[\W_]{0,3}") + re.escape(sign)
+    date = r"(?<![0-9][-./:])" if signs.isdigit() else ""
+    return re.compile(rf"(?<![^\W_]){date}{spelled}(?![^\W_])", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
@@ -168,7 +187,9 @@ def _collect(name: str, value: Any, found: list[tuple[str, str]]) -> None:
     elif isinstance(value, list):
         for entry in value:
             _collect(name, entry, found)
-    elif isinstance(value, (str, int)) and not isinstance(value, bool) and _names_an_id(name):
+    elif isinstance(value, str) and _names_an_id(name):
+        found.append((name, value))
+    elif type(value) is int and _names_an_id(name) and (abs(value) >= _FEW or not _NAMES_A_NUMBER.search(name)):
         found.append((name, str(value)))
 
 

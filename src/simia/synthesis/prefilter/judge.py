@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import orjson
-
 from simia.config import Settings, rng_for
 from simia.errors import ContextOverflow, FormatError
 from simia.formats import transcript
+from simia.formats.calls import dump_json
 from simia.formats.json_text import read_json
 from simia.pipeline import Item
 from simia.prompts import fence, load, new_tag
@@ -15,7 +14,6 @@ from simia.types import (
     ChatReply,
     ChatRequest,
     Dropped,
-    Failed,
     JsonObject,
     Kept,
     Outcome,
@@ -64,8 +62,9 @@ class PrefilterSettings(Settings):
 class SeedJudge:
     """A stage: a seed is kept if all three verdicts pass, else dropped by the first that does not.
 
-    Rules: ``incomplete``, ``illogical``, ``misformatted``; ``context_overflow`` if it is too long to be read. A judge
-    whose replies stay unreadable says nothing about the seed, so that is a failure and is tried again at resume.
+    Rules: ``incomplete``, ``illogical``, ``misformatted``; ``context_overflow`` if it is too long to be read, and
+    ``unreadable_verdict`` if the judge's replies stay unreadable: they are paid for and kept, so that to ask once more
+    would read the same again.
     """
 
     name = "prefilter"
@@ -117,14 +116,14 @@ class SeedJudge:
                 if not verdicts[name]["passes"]:
                     return Dropped(rule, verdicts[name]["reason"])
             return Kept(item.value)
-        return Failed("FormatError", f"the judge's reply stayed unreadable: {problem}")
+        return Dropped("unreadable_verdict", f"the judge's reply stayed unreadable: {problem}")
 
     def _system(self, world: WorldSpec) -> SystemMessage:
         found = self._systems.get(world.content_id)
         if found is None:
             if len(self._systems) >= _MAX_WORLDS:
                 self._systems.clear()
-            tools = [orjson.dumps(tool.as_openai()["function"]).decode() for tool in world.tools]
+            tools = [dump_json(tool.as_openai()["function"]) for tool in world.tools]
             text = load("prefilter_world").render(policy=world.policy, tools=tools)
             found = self._systems[world.content_id] = SystemMessage(content=text)
         return found
@@ -137,7 +136,7 @@ def read_verdicts(reply: ChatReply) -> dict[str, dict[str, Any]]:
         FormatError: the reply was cut, is no JSON, or does not fit the schema.
     """
     if reply.finish_reason == "length":
-        raise FormatError("the reply was cut: raise prefilter.max_tokens")
+        raise FormatError("the reply was cut: raise prefilter.max_tokens in a new --run")
     value, _ = read_json(reply.text)
     problems = schema_for(SCHEMA).violations(value)
     if problems:
