@@ -28,9 +28,9 @@ WORLD = WorldSpec(
 )
 
 
-def judged(name: str, *messages: Message, plan: Plan | None = None) -> str | None:
+def judged(name: str, *messages: Message, plan: Plan | None = None, task: str = "t") -> str | None:
     provenance = Provenance(run="r", seed="s", attempt=0, model="m", prompts={}, licence="Apache-2.0")
-    trajectory = Trajectory(world=WORLD.content_id, task="t", messages=messages, provenance=provenance, plan=plan)
+    trajectory = Trajectory(world=WORLD.content_id, task=task, messages=messages, provenance=provenance, plan=plan)
     result = PASSES[name].apply(trajectory, Context(WORLD))
     return result.rule if isinstance(result, Dropped) else None
 
@@ -168,6 +168,21 @@ def test_what_the_plan_says_is_not_said(said: str, rule: str | None) -> None:
     assert judged("leaked_plan", UserMessage(content=said)) is None
 
 
+@pytest.mark.parametrize(
+    ("role", "said", "rule"),
+    [
+        ("user", "Cancel it, please. You are Ann Lee Smith.", "leaked_plan"),
+        ("user", "your order number is W12", "leaked_plan"),
+        ("user", "I am Ann Lee Smith, and my order number is W12. You are kind.", None),
+        ("assistant", "Your order number is W12.", None),
+    ],
+)
+def test_the_user_does_not_read_out_what_the_task_tells_them(role: str, said: str, rule: str | None) -> None:
+    task = "You want to cancel an order. You are Ann Lee Smith.\nYour order number is W12. You are kind."
+    message = UserMessage(content=said) if role == "user" else AssistantMessage(content=said)
+    assert judged("leaked_plan", message, task=task) == rule
+
+
 OLD = (
     UserMessage(content="I want to return my hammock, please. It has been in its box for two months."),
     AssistantMessage(
@@ -201,12 +216,12 @@ def test_sentences_of_the_exemplar_make_no_new_conversation(messages: tuple[Mess
 
 
 @pytest.mark.parametrize("source", ["bundled:shop", "bundled:office"])
-@pytest.mark.parametrize("name", ["grounded_ids", "no_repetition"])
+@pytest.mark.parametrize("name", ["valid_results", "grounded_ids", "no_repetition", "leaked_plan"])
 def test_the_bundled_seeds_are_never_dropped(source: str, name: str) -> None:
-    assert [seed.id for seed in read(source) if judged_in(name, seed.world, seed.reference)] == []
+    assert [seed.id for seed in read(source) if isinstance(applied(name, seed), Dropped)] == []
 
 
-def judged_in(name: str, world: WorldSpec, messages: tuple[Message, ...]) -> bool:
-    provenance = Provenance(run="r", seed="s", attempt=0, model="m", prompts={}, licence="Apache-2.0")
-    trajectory = Trajectory(world=world.content_id, task="t", messages=messages, provenance=provenance)
-    return isinstance(PASSES[name].apply(trajectory, Context(world)), Dropped)
+def applied(name: str, seed: Seed) -> Trajectory | Dropped:
+    provenance = Provenance(run="r", seed=seed.id, attempt=0, model="m", prompts={}, licence=seed.licence)
+    trajectory = Trajectory(world=seed.world.content_id, task=seed.task, messages=seed.reference, provenance=provenance)
+    return PASSES[name].apply(trajectory, Context(seed.world))

@@ -11,6 +11,9 @@ from simia.types import Dropped, Trajectory
 _NAMES_AN_ID = re.compile(r"(?:^|[_-])(?:ids?|numbers?|emails?)$|[a-z0-9](?:I[dD]s?|Numbers?|Emails?)$")
 _NAMES_A_NUMBER = re.compile(r"(?:^|[_-])numbers?$|[a-z0-9]Numbers?$")
 _FEW = 100
+# What a task says to the user, up to the next stop: at least four words, so that it is no phrase of everybody's.
+_TOLD = re.compile(r"you(?:r|'re)? (?:[^\s.!?]+ ){2,}[^\s.!?]+")
+_STOPS = ("", ".", "!", "?", "\n")
 _SIGNS = re.compile(r"[\W_]+")
 _IN_A_DATE = re.compile(r"[0-9][-./:][0-9]")
 _WINDOW_WORDS = 100
@@ -77,18 +80,26 @@ def no_repetition(trajectory: Trajectory, context: Context) -> Trajectory | Drop
 
 def leaked_plan(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
     """Drops ``leaked_plan``: somebody says who the plan made of the user ("I am Ann, a precise engineer"), or what it
-    wants of the agent. The plan shapes a conversation and is no part of it; only the task may name it.
+    wants of the agent; or the user reads out what the task tells them ("You are Ann. Your user id is 17"). Plan and
+    task shape a conversation and are no part of it.
     """
-    plan = trajectory.plan
-    if plan is None:
-        return trajectory
     everything = "\n".join([message.content for message in trajectory.messages]).lower()
-    for secret in _secrets(plan.persona, plan.formulation, plan.reasoning):
+    plan = trajectory.plan
+    secrets = () if plan is None else _secrets(plan.persona, plan.formulation, plan.reasoning)
+    for secret in secrets:
         if secret not in everything:
             continue
         for position, message in enumerate(trajectory.messages, 1):
             if secret in message.content.lower():
                 return Dropped("leaked_plan", f"message {position} ({message.role}) says {secret!r}")
+    task = trajectory.task.lower()
+    for found in _TOLD.finditer(task):
+        told = found.group()
+        if told not in everything or task[: found.start()].rstrip(" ")[-1:] not in _STOPS:
+            continue
+        for position, message in enumerate(trajectory.messages, 1):
+            if message.role == "user" and told in message.content.lower():
+                return Dropped("leaked_plan", f"message {position} (user) reads the task out: {told!r:.80}")
     return trajectory
 
 
