@@ -1,6 +1,7 @@
 """A trajectory: what happened, where it came from, and how it ended."""
 
 from enum import StrEnum
+from functools import cached_property
 
 from simia.types.message import Message
 from simia.types.seed import Plan
@@ -65,3 +66,8 @@ class Trajectory(Value):
     repairs: tuple[str, ...] = ()
     reward: Reward | None = None
     metadata: JsonObject = {}
+
+    @cached_property
+    def spoken(self) -> str:
+        """What user and agent say, in lower case, a line end between messages."""
+        return "\n".join([m.content for m in self.messages if m.role == "user" or m.role == "assistant"]).lower()

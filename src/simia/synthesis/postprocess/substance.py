@@ -15,7 +15,8 @@ _FEW = 100
 _TOLD = re.compile(r"you(?:r|'re)? (?:[^\s.!?]+ ){2,}[^\s.!?]+")
 _STOPS = ("", ".", "!", "?", "\n")
 _SIGNS = re.compile(r"[\W_]+")
-_IN_A_DATE = re.compile(r"[0-9][-./:][0-9]")
+_CLEAR = frozenset({"", " ", '"', "\n"})
+_OF_A_DATE = ("-", ".", "/", ":")
 _WINDOW_WORDS = 100
 _FEWEST_WORDS = 24
 _FEWEST_CHARS = 80
@@ -23,7 +24,7 @@ _LEAST_DIFFERENT = 0.3
 _MOST_TIMES = 2
 _SAYS_SOMETHING_CHARS = 30
 _SAMPLE_CHARS = 16
-_SAMPLE_EVERY = 256
+_SAMPLE_EVERY = 192
 _SECRET_WORDS = 3
 _SEQUENCE = 5
 _COPIED = 0.5
@@ -49,7 +50,8 @@ def grounded_ids(trajectory: Trajectory, context: Context) -> Trajectory | Dropp
                     _collect(name, entry, found)
                 for name, value in found:
                     for text in heard:
-                        if value in text and _stands_alone(value, text):
+                        start = text.find(value)
+                        if start >= 0 and _stands_alone(value, text, start):
                             break
                     else:
                         if not _is_said_otherwise(value, heard, context):
@@ -79,23 +81,23 @@ def no_repetition(trajectory: Trajectory, context: Context) -> Trajectory | Drop
 
 
 def leaked_plan(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
-    """Drops ``leaked_plan``: somebody says who the plan made of the user ("I am Ann, a precise engineer"), or what it
-    wants of the agent; or the user reads out what the task tells them ("You are Ann. Your user id is 17"). Plan and
+    """Drops ``leaked_plan``: user or agent say who the plan made of the user ("I am Ann, a precise engineer"), or what
+    it wants of the agent; or the user reads out what the task tells them ("You are Ann. Your user id is 17"). Plan and
     task shape a conversation and are no part of it.
     """
-    everything = "\n".join([message.content for message in trajectory.messages]).lower()
+    spoken = trajectory.spoken
     plan = trajectory.plan
     secrets = () if plan is None else _secrets(plan.persona, plan.formulation, plan.reasoning)
     for secret in secrets:
-        if secret not in everything:
+        if secret not in spoken:
             continue
         for position, message in enumerate(trajectory.messages, 1):
-            if secret in message.content.lower():
+            if message.role != "tool" and secret in message.content.lower():
                 return Dropped("leaked_plan", f"message {position} ({message.role}) says {secret!r}")
     task = trajectory.task.lower()
     for found in _TOLD.finditer(task):
         told = found.group()
-        if told not in everything or task[: found.start()].rstrip(" ")[-1:] not in _STOPS:
+        if told not in spoken or task[: found.start()].rstrip(" ")[-1:] not in _STOPS:
             continue
         for position, message in enumerate(trajectory.messages, 1):
             if message.role == "user" and told in message.content.lower():
@@ -111,16 +113,13 @@ def own_words(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
     said = context.exemplar
     if not said:
         return trajectory
-    spoken = [m.content for m in trajectory.messages if m.role == "user" or m.role == "assistant"]
-    # A few samples of each message tell whether it is worth counting: of a half that is copied some are found.
-    found = asked = 0
-    for content in spoken:
-        for start in range(0, len(content) - _COPIED_CHARS, _SAMPLE_EVERY):
-            asked += 1
-            found += content[start : start + _COPIED_CHARS].lower() in said
-    if found < _COPIED_SAMPLES * asked or not asked:
+    spoken = trajectory.spoken
+    # Samples tell whether it is worth counting: of a half that is copied some are found.
+    starts = range(0, max(1, len(spoken) - _COPIED_CHARS), _SAMPLE_EVERY)
+    found = sum([spoken[start : start + _COPIED_CHARS] in said for start in starts])
+    if found < _COPIED_SAMPLES * len(starts):
         return trajectory
-    own, old = _sequences(" ".join(spoken).lower().split()), _sequences(said.split())
+    own, old = _sequences(spoken.split()), _sequences(said.split())
     share = len(own & old) / max(1, len(own))
     if share >= _COPIED:
         return Dropped("exemplar_copy", f"{share:.0%} of what is said stands in the seed")
@@ -151,15 +150,19 @@ def _turns_in_circles(text: str) -> bool:
     return len(last) >= _FEWEST_WORDS and len(set(last)) < _LEAST_DIFFERENT * len(last)
 
 
-def _stands_alone(value: str, text: str) -> bool:
-    """Whether ``value`` is in ``text`` between other signs than letters and digits, and is no part of a date."""
-    start = text.find(value) if value else -1
-    while start >= 0:
-        end = start + len(value)
-        open_before = start == 0 or not (text[start - 1].isalnum() and value[0].isalnum())
-        open_behind = end == len(text) or not (text[end].isalnum() and value[-1].isalnum())
-        if open_before and open_behind and not (value.isdigit() and _IN_A_DATE.match(text, max(0, start - 2))):
-            return True
+def _stands_alone(value: str, text: str, start: int) -> bool:
+    """Whether ``value`` is in ``text``, at ``start`` or behind, between other signs than letters and digits, and is no
+    part of a date.
+    """
+    end = start + len(value)
+    if text[start - 1 : start] in _CLEAR and text[end : end + 1] in _CLEAR and value:
+        return True  # the commonest case, at a third of the price
+    while start >= 0 and value:
+        before, behind = text[max(0, start - 2) : start], text[start + len(value) : start + len(value) + 1]
+        if not (before[-1:].isalnum() and value[0].isalnum()) and not (behind.isalnum() and value[-1].isalnum()):
+            in_a_date = before[-1:] in _OF_A_DATE and before[:1].isdigit() and value.isdigit()
+            if not in_a_date:
+                return True
         start = text.find(value, start + 1)
     return False
 
@@ -192,14 +195,15 @@ def _names_an_id(name: str) -> bool:
 
 def _collect(name: str, value: Any, found: list[tuple[str, str]]) -> None:
     """Add the texts and integers below names that name ids, each with its name, to ``found``."""
-    if isinstance(value, dict):
+    if type(value) is str:
+        if _names_an_id(name):
+            found.append((name, value))
+    elif type(value) is dict:
         for key, entry in value.items():
             _collect(key, entry, found)
-    elif isinstance(value, list):
+    elif type(value) is list:
         for entry in value:
             _collect(name, entry, found)
-    elif isinstance(value, str) and _names_an_id(name):
-        found.append((name, value))
     elif type(value) is int and _names_an_id(name) and (abs(value) >= _FEW or not _NAMES_A_NUMBER.search(name)):
         found.append((name, str(value)))
 
