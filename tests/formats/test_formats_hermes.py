@@ -1,5 +1,8 @@
 """Hermes: what stands in tags, and what does not."""
 
+import pytest
+
+from simia.errors import FormatError
 from simia.formats import hermes
 from simia.types import Message, ToolMessage
 
@@ -34,3 +37,9 @@ def test_a_response_in_tags_is_unwrapped() -> None:
 def test_an_observation_that_looks_like_a_response_reads_back_from_its_tags() -> None:
     messages = hermes.parse([CALL, {"role": "tool", "content": '{"name":"notes.txt","content":"hello"}'}])
     assert hermes.parse(hermes.render(messages)) == messages
+
+
+@pytest.mark.parametrize("text", ["Note. <tool_response>{}</tool_response>", "<tool_response>{}</tool_response> Note."])
+def test_text_outside_the_tags_of_an_observation_is_refused_because_it_would_be_lost(text: str) -> None:
+    with pytest.raises(FormatError, match=r"outside its tags, which would be lost: 'Note\.'"):
+        observed(text)

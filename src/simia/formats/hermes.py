@@ -115,7 +115,8 @@ def parse(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
         elif role == "tool":
             if _START not in text:
                 reader.add_observation(index, text, looks_like_error(text))
-            for response in _responses(text):
+                continue
+            for response in _responses(text, index):
                 _read_observation(reader, index, response)
         else:
             reader.add(UserMessage(content=text) if role == "user" else SystemMessage(content=text))
@@ -179,8 +180,12 @@ def _render_observations(turn: Turn) -> list[str]:
     return result
 
 
-def _responses(text: str) -> list[str]:
-    return [part.split(_END)[0].strip() for part in text.split(_START)[1:]]
+def _responses(text: str, index: int) -> list[str]:
+    before, *rest = text.split(_START)
+    parts = [part.partition(_END) for part in rest]
+    if outside := "".join([before, *(behind for _, _, behind in parts)]).strip():
+        raise FormatError(f"message {index} (tool) has text outside its tags, which would be lost: {outside!r:.80}")
+    return [response.strip() for response, _, _ in parts]
 
 
 def _read_observation(reader: ConversationReader, index: int, response: str) -> None:
