@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simia.cli.console import examples, result_facts, say
+from simia.cli.console import examples, say
 from simia.cli.errors import ExitCode, exit_code_of, tell
+from simia.cli.rehearsal import rehearse, say_models
 from simia.cli.runs import open_run
 from simia.cli.summary import print_summary, tell_examples
 from simia.errors import ConfigError, ManifestMismatch, RunLocked, SimiaError
@@ -126,7 +127,7 @@ def synth(
     if run is None and (resume or not dry_run):
         raise ConfigError(f"no folder for the run: add --run DIR, for example --run runs/{settings.name}")
     if run is None or dry_run:
-        _rehearse(settings, choose_cast(settings, os.environ), stages, run if resume else None, quiet=quiet)
+        rehearse(settings, choose_cast(settings, os.environ), stages, run if resume else None, quiet=quiet)
         return
     _begin_in(run, resume=resume)
     cast = choose_cast(settings, os.environ)
@@ -182,7 +183,7 @@ def _take(
     from simia.synthesis.run import synthesise
 
     if not quiet:
-        _say_models(cast)
+        say_models(cast)
         if cast.settled(recipe).simulate.profile == "small":
             say("small model: short prompts and replies (simulate.profile=full for the others)")
     board, model_side = Board(), ModelSide(recipe.model.max_cost)
@@ -228,46 +229,6 @@ def _take(
         raise typer.Exit(ExitCode.SOME_FAILED)
     if any(counts.seen and not counts.kept for counts in summary.stages.values()):
         raise typer.Exit(ExitCode.SOME_FAILED)
-
-
-def _rehearse(recipe: "Recipe", cast: "Cast", stages: tuple[str, ...], folder: Path | None, *, quiet: bool) -> None:
-    """Refuse what the run would refuse, the run in ``folder`` where one is to be gone on with too; then estimate."""
-    from simia.report.usage import cost_text
-    from simia.synthesis.estimate import estimate
-    from simia.synthesis.manifest import demand_same, manifest_of
-    from simia.synthesis.run import demand_usable
-
-    if not quiet:
-        _say_models(cast)
-    settled = cast.settled(recipe)
-    demand_usable(settled, cast, stages)
-    if folder is not None:
-        demand_same(recipe, cast, folder)
-    else:
-        manifest_of(settled, cast)
-    guess = estimate(recipe, cast)
-    judged = f", {guess.judged:,} of them to judge seeds" if guess.judged else ""
-    result_facts(
-        [
-            ("conversations", f"{guess.conversations:,} from {guess.seeds:,} seeds"),
-            ("requests", f"{guess.requests:,}{judged}"),
-            ("tokens in", f"about {guess.prompt_tokens:,}, the longest prompt {guess.longest_prompt_tokens:,}"),
-            ("tokens out", f"about {guess.completion_tokens:,}"),
-            ("cost", cost_text(guess.cost)),
-        ]
-    )
-    if not quiet:
-        say(
-            f"estimated from the prompts of {guess.sampled:,} conversations, one try each, nothing cached; "
-            "no model was asked, nothing was written"
-        )
-
-
-def _say_models(cast: "Cast") -> None:
-    """Which model was chosen and why; where there are several, each line begins with the roles that it plays."""
-    reasons = cast.reasons
-    for reason in reasons:
-        say(f"model: {reason}" if len(reasons) == 1 else reason)
 
 
 def _words(words: list[str] | None, model: str | None, max_cost: float | None) -> list[str]:

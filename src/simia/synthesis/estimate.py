@@ -15,8 +15,8 @@ from simia.simulate import PlannedSeed, TrajectorySimulator, TurnSimulator
 from simia.synthesis import prefilter
 from simia.synthesis.cast import Cast
 from simia.synthesis.recipe import Recipe
-from simia.synthesis.run import simulator
 from simia.synthesis.sources import seed_items
+from simia.synthesis.stages import simulator
 from simia.types import ChatModel, ChatRequest, Seed, Usage
 
 _SAMPLE = 64
