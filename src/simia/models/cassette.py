@@ -7,6 +7,7 @@ part that is new can be named; the prompts are not written. No key can be in it:
 """
 
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -98,7 +99,8 @@ class RecordingModel:
                 f"cannot write the cassette {self._path}: {cause.strerror}: give model.record another file"
             ) from None
         self._file = file
-        try:
+        with ExitStack() as undone:
+            undone.push(self)
             if is_new:
                 self._append(self._label.line())
             elif (recorded := Label.of(self._path)) != self._label:
@@ -106,9 +108,7 @@ class RecordingModel:
                     f"the cassette {self._path} holds {recorded.model!r}, not {self.name!r}: "
                     "give each model a model.record of its own"
                 )
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
+            undone.pop_all()
         return self
 
     def __exit__(
@@ -163,11 +163,10 @@ class ReplayingModel:
         self._name = Label.of(path).model
         self._offsets: dict[str, int] = {}
         self._file = path.open("rb")
-        try:
+        with ExitStack() as undone:
+            undone.callback(self._file.close)
             self._index()
-        except BaseException:
-            self._file.close()
-            raise
+            undone.pop_all()
 
     @property
     def name(self) -> str:

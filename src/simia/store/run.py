@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -58,17 +58,13 @@ class Run:
         """
         with disk(folder, "make the run folder"):
             folder.mkdir(parents=True, exist_ok=True)
-        lock = RunLock(folder)
-        try:
+        with _released_on_failure(RunLock(folder)) as lock:
             if (folder / "run.json").exists():
                 raise StoreError(f"{folder} holds a run already: go on with it by --resume, or take another --run")
             if (folder / "streams").exists() or (folder / "replies.jsonl").exists():
                 raise StoreError(f"{folder} holds parts of a run but no run.json: take another --run")
             _write_manifest(folder, manifest)
             return cls(folder, manifest, lock)
-        except BaseException:
-            lock.release()
-            raise
 
     @classmethod
     def resume(
@@ -86,16 +82,12 @@ class Run:
             StoreError: there is no run in the folder.
         """
         _demand_run(folder, "leave --resume out to begin one, or check --run")
-        lock = RunLock(folder)
-        try:
+        with _released_on_failure(RunLock(folder)) as lock:
             found = cls.check(folder, manifest, free=free, growing=growing)
             if found.config != manifest.config:
                 found = found.model_copy(update={"config": manifest.config})
                 _write_manifest(folder, found)
             return cls(folder, found, lock)
-        except BaseException:
-            lock.release()
-            raise
 
     @staticmethod
     def check(
@@ -279,6 +271,14 @@ class Run:
         if not _NAME.fullmatch(name):
             raise StoreError(f"a stream cannot be called {name!r}: use letters, digits, '_', '-' and '.'")
         return self.folder / "streams" / f"{name}.jsonl"
+
+
+@contextmanager
+def _released_on_failure(lock: RunLock) -> Iterator[RunLock]:
+    with ExitStack() as undone:
+        undone.callback(lock.release)
+        yield lock
+        undone.pop_all()
 
 
 def _demand_run(folder: Path, remedy: str) -> None:
