@@ -104,7 +104,13 @@ class RateLimited(TransientModelError):
 
 
 class ServerFailed(TransientModelError):
-    """A status of 5xx, or no connection."""
+    """A status of 5xx, or no connection. ``may_have_answered`` where the request had arrived, so that an answer may
+    have been written, and charged for, that was lost on its way.
+    """
+
+    def __init__(self, message: str, *, may_have_answered: bool = False) -> None:
+        super().__init__(message)
+        self.may_have_answered = may_have_answered
 
 
 class ModelTimeout(TransientModelError):
@@ -120,7 +126,7 @@ class PermanentModelError(ModelError):
 
 
 class AuthenticationFailed(PermanentModelError):
-    """Status 401 or 403: the key is missing or wrong. Or 429: it has no quota left."""
+    """Status 401 or 403: the key is missing or wrong. Or 402, or 429 of the lasting kind: it has no quota left."""
 
 
 class ModelNotFound(PermanentModelError):

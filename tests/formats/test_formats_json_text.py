@@ -196,6 +196,7 @@ def test_of_a_text_with_a_gap_everything_that_is_left_is_read_or_nothing(
         '{"a": {"calls": [1], "say": "x", "calls": [2]}}',
         'Sure: [{"a":1,"a":2}]',
         '{"a" : 1, "b": 12345678901234567890123, "b": 3}',
+        '{"a": 1, "a": 2, "b": "\\u003a"}',
     ],
 )
 def test_a_key_that_stands_twice_is_refused_because_one_of_its_values_would_be_lost(text: str) -> None:

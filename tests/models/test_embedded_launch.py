@@ -65,7 +65,7 @@ def test_a_cut_file_gives_the_reason_of_llama_cpp(tmp_path: Path) -> None:
 def test_the_server_tells_its_limits_and_is_gone_after_the_block() -> None:
     async def scenario() -> EmbeddedServer:
         async with serve(embedded_gguf(), slots=3, context=1024) as server:
-            assert (server.slots, server.context, server.trained_context) == (3, 1024, 8192)
+            assert (server.slots, server.context) == (3, 1024)
             assert server.base_url.startswith("http://127.0.0.1:")
             assert server.slot_folder.is_dir()
         return server

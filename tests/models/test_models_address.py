@@ -40,8 +40,9 @@ def test_without_a_key_no_header_is_sent() -> None:
     assert Address.of("http://host").headers(None) == {}
 
 
-def test_a_deployment_lists_no_models() -> None:
-    assert Address.of(f"{AZURE}/openai/deployments/gpt").models is None
+@pytest.mark.parametrize("path", ["", "/openai/v1", "/openai/deployments/gpt"])
+def test_azure_lists_no_deployments_so_its_list_is_not_asked_for(path: str) -> None:
+    assert Address.of(AZURE + path).models is None
 
 
 @pytest.mark.parametrize("text", ["", "ftp://host", "http://", "http://host:port", "file:///etc/passwd"])

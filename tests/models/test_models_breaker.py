@@ -4,7 +4,15 @@ import asyncio
 
 import pytest
 
-from simia.errors import ConfigError, ContextOverflow, ModelError, RequestRefused, StructuredOutputUnsupported
+from simia.errors import (
+    ConfigError,
+    ContextOverflow,
+    ModelError,
+    ModelTimeout,
+    RequestRefused,
+    ServerFailed,
+    StructuredOutputUnsupported,
+)
 from simia.models.breaker import BreakingModel
 from simia.models.scripted import Answer, ScriptedModel
 from simia.types import ChatReply, ChatRequest, Sampling, UserMessage
@@ -62,12 +70,21 @@ def test_refusals_for_different_reasons_are_those_of_their_items() -> None:
     [
         RequestRefused("the moderation of http://host will not answer this one text (status 403): flagged"),
         RequestRefused("a text in the request cannot be written as JSON: str is not valid UTF-8"),
-        StructuredOutputUnsupported("http://host refuses the JSON Schema of the reply: Invalid schema"),
         ContextOverflow("too long"),
     ],
 )
 def test_what_is_about_one_item_never_ends_the_run(error: ModelError) -> None:
     assert ask(*[error] * 6) == [type(error)] * 6
+
+
+def test_an_endpoint_that_died_ends_the_run_whatever_its_last_words_were() -> None:
+    gone: list[Answer] = [ServerFailed("broke"), ServerFailed("refused"), ModelTimeout("slow"), "too late"]
+    assert ask(*gone) == [ServerFailed, ServerFailed, ConfigError, ConfigError]
+
+
+def test_an_endpoint_that_answers_now_and_then_is_alive() -> None:
+    came = ask(ServerFailed("a"), ServerFailed("b"), "yes", ServerFailed("c"), ServerFailed("d"))
+    assert came == [ServerFailed, ServerFailed, "yes", ServerFailed, ServerFailed]
 
 
 def test_a_server_that_refuses_every_schema_ends_the_run() -> None:

@@ -1,6 +1,10 @@
 """Recording and replaying."""
 
 import asyncio
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -8,7 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simia.errors import AuthenticationFailed, ConfigError, ContextOverflow, CorruptStream, RequestRefused, ServerFailed
+from simia.errors import (
+    AuthenticationFailed,
+    ConfigError,
+    ContextOverflow,
+    CorruptStream,
+    DiskFull,
+    RequestRefused,
+    ServerFailed,
+)
 from simia.models.cassette import Label, RecordingModel, ReplayingModel
 from simia.models.endpoint import EndpointModel
 from simia.models.mock_server import MockServer
@@ -121,6 +133,49 @@ def test_a_torn_last_line_is_cut_off_before_more_is_recorded(tmp_path: Path) -> 
     assert [replay(path, asking(text)).text for text in ("hi", "more")] == ["answer", "later"]
     with pytest.raises(RequestRefused):
         replay(path, asking("torn"))
+
+
+def test_a_line_that_the_disk_has_no_room_for_leaves_what_was_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+
+    async def run() -> None:
+        with RecordingModel(ScriptedModel(["one", "x" * 5000, "three"]), path) as model:
+            await model.complete(asking("first"))
+            with small_files(path.stat().st_size + 100), pytest.raises(DiskFull):
+                await model.complete(asking("second"))
+            await model.complete(asking("third"))
+
+    asyncio.run(run())
+    assert replay(path, asking("first")).text == "one"
+    assert replay(path, asking("third")).text == "three"
+
+
+@contextmanager
+def small_files(most: int) -> Iterator[None]:
+    """A disk that has room for files of ``most`` bytes: the system's own limit stands for it."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_one_recorder_writes_a_cassette_at_a_time(tmp_path: Path) -> None:
+    with (
+        RecordingModel(ScriptedModel(["one"]), tmp_path / "a.jsonl"),
+        pytest.raises(ConfigError, match=r"give each a model\.record of its own"),
+        RecordingModel(ScriptedModel(["two"]), tmp_path / "a.jsonl"),
+    ):
+        pass
+
+
+def test_a_number_of_any_length_is_replayed_exactly(tmp_path: Path) -> None:
+    reply = ChatReply(text="", model="m", tool_calls=(ToolCall(id="c", name="f", arguments={"n": 10**30}),))
+    record(tmp_path / "a.jsonl", {"hi": reply})
+    assert replay(tmp_path / "a.jsonl", asking("hi")) == reply
 
 
 def test_a_cassette_holds_one_model(tmp_path: Path) -> None:

@@ -46,9 +46,10 @@ def test_a_named_model_is_taken_if_it_is_served() -> None:
     assert choose_at(serving(model="tiny"), "tiny").settings.name == "tiny"
 
 
-def test_an_unknown_model_is_told_what_is_served() -> None:
-    with pytest.raises(ModelNotFound, match="does not serve the model 'huge': it serves tiny"):
-        choose_at(serving(model="tiny"), "huge")
+def test_a_name_that_the_endpoint_does_not_list_is_taken_and_remarked_upon() -> None:
+    chosen = choose_at(serving(model="tiny"), "an-alias")
+    assert chosen.name == "an-alias"
+    assert chosen.reason.endswith("it does not list this name (tiny)")
 
 
 def test_a_wrong_key_is_found_before_the_run() -> None:

@@ -1,6 +1,7 @@
 """The client against a mock endpoint: what it learns, what it reads, and how it fails."""
 
 import asyncio
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -115,6 +116,21 @@ def test_a_schema_that_the_server_cannot_compile_spoils_no_other() -> None:
                   and body.get("response_format", {}).get("type") == "json_schema" else None)  # fmt: skip
     ask(MockServer(picky), asking(response_schema=hard), asking(response_schema=SCHEMA))
     assert [body["response_format"]["type"] for body in picky.bodies] == ["json_schema", "json_object", "json_schema"]
+
+
+def test_a_server_that_refuses_one_schema_after_another_is_asked_for_none() -> None:
+    picky = Picky(refuses_schema)
+    schemas = [{"type": "object", "properties": {f"field_{n}": {"type": "string"}}} for n in range(6)]
+    ask(MockServer(picky), *[asking(response_schema=schema) for schema in schemas])
+    asked = [body["response_format"]["type"] for body in picky.bodies]
+    assert asked == ["json_schema", "json_object"] * 3 + ["json_object"] * 3
+
+
+def test_the_user_is_told_that_a_schema_is_asked_for_less_strictly() -> None:
+    told: list[str] = []
+    ask(MockServer(Picky(refuses_schema)), asking(response_schema=SCHEMA), say=told.append)
+    assert len(told) == 1
+    assert "refuses response_format schema" in told[0]
 
 
 def test_a_server_that_ignores_the_schema_is_found_out() -> None:
@@ -300,7 +316,40 @@ def test_an_unreachable_endpoint_is_a_server_failure_that_says_what_to_do() -> N
         asyncio.run(run())
 
 
-def raw_answer(answer: bytes) -> None:
+def test_a_host_that_lets_no_connection_through_was_never_asked() -> None:
+    async def run(port: int) -> None:
+        async with EndpointModel("m", f"http://127.0.0.1:{port}", timeout_s=0.4) as model:
+            await model.complete(asking())
+
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)  # Linux then takes no connection beyond the first that nobody accepts
+        for one in (first, second):
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        with pytest.raises(ServerFailed, match=r"cannot reach .* \(no connection within 0\.2 s\)") as caught:
+            asyncio.run(run(full.getsockname()[1]))
+    assert not caught.value.may_have_answered
+
+
+def test_a_connection_that_breaks_after_the_request_may_have_been_answered() -> None:
+    with pytest.raises(ServerFailed, match="broke") as caught:
+        raw_answer(b"")
+    assert caught.value.may_have_answered
+
+
+def test_a_reply_that_was_cut_inside_a_character_is_read() -> None:
+    body = rb'{"model": "m", "choices": [{"message": {"content": "so \ud83d"}, "finish_reason": "length"}]}'
+    assert raw_answer(whole(body)).text == "so \ufffd"
+
+
+def test_an_answer_under_another_name_keeps_the_name_that_has_the_price() -> None:
+    body = rb'{"model": "gpt-4o-2024-08-06", "choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}'
+    reply = raw_answer(whole(body))
+    assert (reply.model, reply.asked) == ("gpt-4o-2024-08-06", "m")
+
+
+def raw_answer(answer: bytes) -> ChatReply:
     """Ask a server that writes ``answer`` to every request and hangs up."""
 
     async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -310,13 +359,13 @@ def raw_answer(answer: bytes) -> None:
         writer.close()
         await writer.wait_closed()
 
-    async def run() -> None:
+    async def run() -> ChatReply:
         server = await asyncio.start_server(respond, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         async with server, EndpointModel("m", f"http://127.0.0.1:{port}", key=KEY) as model:
-            await model.complete(asking())
+            return await model.complete(asking(model="m"))
 
-    asyncio.run(run())
+    return asyncio.run(run())
 
 
 def whole(body: bytes, status: bytes = b"200 OK", more: bytes = b"") -> bytes:

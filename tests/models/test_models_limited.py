@@ -245,9 +245,23 @@ def test_a_cancelled_wait_takes_no_slot_with_it() -> None:
         for task in tasks[::2]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        assert [task.cancelled() for task in tasks] == [True, False] * 5
         return model.in_flight, model.waiting
 
     assert asyncio.run(run()) == (0, 0)
+
+
+def test_waits_that_are_all_cancelled_at_once_end_as_cancelled() -> None:
+    async def run() -> list[bool]:
+        model = LimitedModel(ScriptedModel(Crowded()), 2)
+        tasks = [asyncio.create_task(model.complete(REQUEST)) for _ in range(6)]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return [task.cancelled() for task in tasks]
+
+    assert asyncio.run(run()) == [True] * 6
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simia.errors import ConfigError, CostCeilingReached, ModelError, ModelTimeout, RateLimited, ReplyCut
+from simia.errors import (
+    ConfigError,
+    CostCeilingReached,
+    ModelError,
+    ModelTimeout,
+    RateLimited,
+    ReplyCut,
+    ServerFailed,
+)
 from simia.models.ceiling import CostCeiling
 from simia.models.latency import LatencyHistogram
 from simia.models.meter import Meter, MeteredModel
@@ -279,12 +287,22 @@ def test_a_cancelled_wait_for_money_leaves_the_ceiling_as_it_was() -> None:
     assert asyncio.run(run()) == 0.0
 
 
-def test_a_timeout_may_have_been_charged_for() -> None:
+@pytest.mark.parametrize(
+    ("error", "unsure_cost"),
+    [
+        (ModelTimeout("slow"), 10.0),
+        (ReplyCut("half"), 10.0),
+        (ServerFailed("the connection broke", may_have_answered=True), 10.0),
+        (ServerFailed("cannot reach"), 0.0),
+        (RateLimited("busy"), 0.0),
+    ],
+)
+def test_what_was_sent_and_not_answered_may_have_been_charged_for(error: Exception, unsure_cost: float) -> None:
     meter = Meter()
-    model = MeteredModel(ScriptedModel([ModelTimeout("slow")]), meter, DOLLAR_A_TOKEN, max_cost=10.0)
-    with pytest.raises(ModelTimeout):
+    model = MeteredModel(ScriptedModel([error]), meter, DOLLAR_A_TOKEN, max_cost=10.0)
+    with pytest.raises(type(error)):
         asyncio.run(model.complete(asking(10)))
-    assert meter.totals().unsure_cost == 10.0
+    assert meter.totals().unsure_cost == unsure_cost
 
 
 @settings(max_examples=50, deadline=None)
@@ -317,4 +335,10 @@ def test_a_meter_that_was_killed_catches_up_with_the_journal() -> None:
 def test_a_meter_that_knows_as_much_as_the_journal_keeps_its_cost() -> None:
     meter = Meter({"requests": 5, "cost": 0.25})
     meter.catch_up({"m": (5, Usage(prompt_tokens=9))}, lambda model: Price(input=2.0, output=4.0))
+    assert meter.totals().cost == 0.25
+
+
+def test_catching_up_never_makes_a_run_cheaper() -> None:
+    meter = Meter({"requests": 5, "cost": 0.25})
+    meter.catch_up({"m": (6, Usage(prompt_tokens=9))}, lambda model: Price(input=2.0, output=4.0))
     assert meter.totals().cost == 0.25

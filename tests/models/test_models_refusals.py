@@ -34,7 +34,8 @@ def said(status: int, message: str, **more: object) -> ModelError:
     [
         (400, "Request contains an invalid argument.", RequestRefused),
         (401, "Incorrect API key provided.", AuthenticationFailed),
-        (402, "Payment required", RequestRefused),
+        (402, "Payment required", AuthenticationFailed),
+        (400, "Your credit balance is too low to access the API.", AuthenticationFailed),
         (403, "Forbidden", AuthenticationFailed),
         (404, "The model `tiny` does not exist.", ModelNotFound),
         (404, "File Not Found", ModelNotFound),
@@ -42,7 +43,9 @@ def said(status: int, message: str, **more: object) -> ModelError:
         (409, "Conflict", ServerFailed),
         (422, "Extra inputs are not permitted", RequestRefused),
         (429, "Rate limit reached for requests", RateLimited),
-        (429, "You exceeded your current quota, please check your plan", AuthenticationFailed),
+        (429, "You exceeded your current quota (insufficient_quota)", AuthenticationFailed),
+        (429, "Rate limit reached. Visit https://host/account/billing to add a payment method.", RateLimited),
+        (429, "You exceeded your current quota, check your plan and billing. Please retry in 15.0s.", RateLimited),
         (500, "Internal server error", ServerFailed),
         (503, "Loading model", ServerFailed),
         (529, "Overloaded", ServerFailed),
@@ -80,6 +83,10 @@ def test_an_overflow_is_recognised_in_the_words_of_each_server(status: int, mess
         "Unsupported parameter: 'response_format'",
         "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
         "structured output is not supported",
+        "The provided JSON schema contains features not supported by xgrammar.",
+        'Grammar error: Unimplemented keys: ["contains"]',
+        "The specified schema produces a constraint that has too many states for serving.",
+        "JSON schema conversion failed: Unrecognized schema",
         "Failed to parse grammar",
     ],
 )
@@ -113,6 +120,12 @@ def test_any_other_403_is_about_the_key_and_says_so(message: str) -> None:
     error = said(403, message)
     assert type(error) is AuthenticationFailed
     assert "check what the key in OPENAI_API_KEY may do" in str(error)
+
+
+def test_a_word_that_stands_for_a_key_is_not_struck_out_of_other_words() -> None:
+    asked = Asked(shown="http://host/v1", model="tiny", key="x", key_name="OPENAI_API_KEY")
+    error = refusal(400, {}, b"the maximum context length is 10", asked)
+    assert "maximum context length" in str(error)
 
 
 def test_a_refused_parameter_is_not_about_one_text() -> None:
@@ -215,3 +228,35 @@ def test_the_key_is_in_no_message_whatever_the_server_says(status: int, before: 
         "list": orjson.dumps([words]),
     }[shape]
     assert KEY not in str(refusal(status, {"Location": f"http://x/?key={KEY}"}, body, ASKED))
+
+
+@pytest.mark.parametrize(
+    ("words", "wait_s"),
+    [
+        ("Please retry in 15.5s.", 15.5),
+        ("Please try again in 6m0s. Visit https://host", 360.0),
+        ("Please try again in 120ms.", 0.12),
+        ("Please retry after 20 seconds.", 20.0),
+        ("Try again in 1h2m3s", 3723.0),
+        ("Please try again in a while", None),
+        ("Please try again in 1.2.3s", None),
+    ],
+)
+def test_a_wait_that_stands_in_the_words_is_honoured(words: str, wait_s: float | None) -> None:
+    error = said(429, f"Rate limit reached. {words}")
+    assert isinstance(error, RateLimited)
+    assert error.retry_after_s == pytest.approx(wait_s)
+
+
+def test_the_header_is_believed_before_the_words() -> None:
+    body = orjson.dumps({"error": {"message": "Please retry in 15s."}})
+    error = refusal(429, {"Retry-After": "3"}, body, ASKED)
+    assert isinstance(error, RateLimited)
+    assert error.retry_after_s == 3.0
+
+
+@pytest.mark.parametrize(("status", "may"), [(500, False), (502, False), (504, True), (524, True)])
+def test_a_gateway_that_gave_up_waiting_may_have_been_answered(status: int, may: bool) -> None:
+    error = said(status, "Gateway")
+    assert isinstance(error, ServerFailed)
+    assert error.may_have_answered is may

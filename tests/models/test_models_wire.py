@@ -98,7 +98,7 @@ def test_a_schema_that_one_server_cannot_compile_is_asked_for_in_words_alone() -
     writer = RequestWriter()
     hard, easy = asking(response_schema=OPEN_SCHEMA), asking(response_schema=CLOSED_SCHEMA)
     assert hard.response_schema is not None
-    writer.step_down(hard.response_schema)
+    writer.step_down(hard.response_schema, "schema")
     assert (writer.mode(hard, ALL), writer.mode(easy, ALL)) == ("json_object", "schema")
 
 

@@ -34,6 +34,11 @@ def test_a_key_that_only_one_side_has_is_a_difference(manifest: Manifest) -> Non
     assert manifest.differences(other) == ("seeds.bundled:shop",)
 
 
+def test_numbers_of_any_length_are_told_apart(manifest: Manifest) -> None:
+    one, other = (manifest.model_copy(update={"config": {"seed": 2**70 + n}}) for n in (0, 1))
+    assert one.differences(other) == ("config.seed",)
+
+
 def test_true_is_not_one(manifest: Manifest) -> None:
     other = manifest.model_copy(update={"config": {**manifest.config, "seed": True}})
     assert manifest.differences(other) == ("config.seed",)

@@ -241,6 +241,15 @@ def test_usage_is_added_up_by_model(tmp_path: Path, manifest: Manifest) -> None:
     assert usage == {"m": (2, Usage(completion_tokens=10)), "n": (1, Usage(completion_tokens=5))}
 
 
+def test_usage_is_under_the_name_that_was_asked_for_because_that_one_has_the_price(
+    tmp_path: Path, manifest: Manifest
+) -> None:
+    with Run.create(tmp_path, manifest) as run:
+        reply = ChatReply(text="", model="gpt-4o-2024-08-06", asked="my-deployment", usage=Usage(completion_tokens=5))
+        asyncio.run(run.replies.put("a", reply))
+        assert run.replies.usage() == {"my-deployment": (1, Usage(completion_tokens=5))}
+
+
 def test_a_restarted_stream_is_empty_and_stays_so(tmp_path: Path, manifest: Manifest) -> None:
     with Run.create(tmp_path, manifest) as run:
         old = run.stream("post")

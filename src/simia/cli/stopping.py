@@ -54,7 +54,7 @@ def _signals(stop: asyncio.Event, task: "asyncio.Task[Any]") -> Iterator[_State]
     def on_signal(number: int, frame: FrameType | None) -> None:
         state.signals += 1
         if state.signals == 1:
-            say("stopping: what is in flight is finished and written; Ctrl-C again to stop at once")
+            say("stopping: what is in flight has 20 s to finish, and all that came is written; Ctrl-C again to stop at once")
             stop.set()
         else:
             # What is torn down by force need not report what it was waiting for.
@@ -77,15 +77,13 @@ def _signals(stop: asyncio.Event, task: "asyncio.Task[Any]") -> Iterator[_State]
 
 
 def run_loop(work: Coroutine[Any, Any, T]) -> T:
-    """What ``work`` returns, on uvloop where there is one: it costs half of asyncio's own loop per request.
+    """What ``work`` returns, on uvloop: it costs half of asyncio's own loop per request.
 
     What was imported lives as long as the process: frozen, the garbage collector need not look through it again and
     again. And it looks less often, because a run makes many objects and hardly a cycle.
     """
+    import uvloop  # not before a run: it takes longer to import than most commands to answer
+
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.run(work)
     return uvloop.run(work)

@@ -32,8 +32,9 @@ def load_json(text: str | bytes) -> Any:
         spelled = text if isinstance(text, str) else text.decode()
         if not _NO_LONG_NUMBER.accepts(spelled):
             return json.loads(spelled, object_pairs_hook=_without_repeated_keys)
-        # A colon follows each key, in the text and in the value written out; those inside strings are alike in both.
-        if spelled.count(":") != dump_json(value).count(":"):
+        # A colon follows each key, in the text and in the value written out; those inside strings are alike in both,
+        # unless one is spelled \u003a.
+        if "\\u003" in spelled or spelled.count(":") != dump_json(value).count(":"):
             json.loads(spelled, object_pairs_hook=_without_repeated_keys)
         return value
     except (ValueError, RecursionError) as cause:

@@ -66,7 +66,8 @@ class Address:
         shown = f"{parts.scheme}://{netloc}{f':{port}' if port else ''}{path}"
         return cls(
             chat=at("/chat/completions"),
-            models=None if deployment else at("/models"),
+            # Azure lists the models that a deployment could be made of, and not the deployments that answer.
+            models=None if is_azure else at("/models"),
             shown=shown,
             is_azure=is_azure,
             is_loopback=host in _LOOPBACK,

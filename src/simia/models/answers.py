@@ -1,6 +1,7 @@
 """The reading of a chat completion: text, reasoning, calls, usage. Tolerant, as servers differ; never inventive."""
 
 import hashlib
+import json
 from typing import Any
 
 import orjson
@@ -20,6 +21,24 @@ _FINISH: dict[str, FinishReason] = {
     "content_filter": "content_filter",
 }
 _THINK, _THOUGHT = "<think>", "</think>"
+
+
+def load_body(data: bytes) -> Any:
+    """The JSON value of a whole body. Half of a surrogate pair, which servers leave where the length limit fell between
+    the two, becomes U+FFFD: the rest of the reply is good and paid for.
+
+    Raises:
+        FormatError: the body is no whole JSON.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        text = json.dumps(json.loads(data), ensure_ascii=False)
+        return orjson.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    except (ValueError, RecursionError) as cause:
+        raise FormatError(f"no whole JSON: {cause}") from cause
 
 
 def read_completion(body: Any, *, asked: str, shown: str) -> ChatReply:
@@ -48,9 +67,11 @@ def read_completion(body: Any, *, asked: str, shown: str) -> ChatReply:
     raw_calls = message.get("tool_calls")
     calls, malformed = _read_calls(raw_calls, str(body.get("id", ""))) if raw_calls else ((), ())
     finish = choices[0].get("finish_reason")
+    model = body["model"] if isinstance(body.get("model"), str) and body["model"] else asked
     return ChatReply(
         text=text or declined,
-        model=body["model"] if isinstance(body.get("model"), str) and body["model"] else asked,
+        model=model,
+        asked="" if model == asked else asked,
         finish_reason="content_filter" if declined else _FINISH.get(str(finish), "other"),
         reasoning=reasoning or None,
         tool_calls=calls,

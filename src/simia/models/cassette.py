@@ -6,6 +6,7 @@ one model. The others are ``{"id", "parts", "reply"}``, or ``"error"`` instead o
 part that is new can be named; the prompts are not written. No key can be in it: a request has none.
 """
 
+import fcntl
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from simia.errors import (
     RequestRefused,
     StructuredOutputUnsupported,
 )
+from simia.formats.calls import dump_json, load_json
 from simia.types import ChatModel, ChatReply, ChatRequest, content_id
 
 _VERSION = 1
@@ -73,7 +75,8 @@ class RecordingModel:
     """A model whose replies, and lasting errors, are appended to a cassette. A context manager.
 
     A cassette that exists is gone on with, if it is of the same model; the torn last line of a killed process is cut
-    off.
+    off. One recorder writes a cassette at a time. A line that the disk has no room for is cut off again, so that what
+    was recorded before can be replayed.
     """
 
     def __init__(self, inner: ChatModel, path: Path, *, is_small: bool = False) -> None:
@@ -81,6 +84,7 @@ class RecordingModel:
         self._path = path
         self._label = Label(inner.name, is_small)
         self._file: BinaryIO | None = None
+        self._size = 0
 
     @property
     def name(self) -> str:
@@ -92,8 +96,6 @@ class RecordingModel:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             # One write per line and no buffer: a killed process leaves at most one torn line, the last.
             file = self._path.open("a+b", buffering=0)
-            _cut_torn_line(file)
-            is_new = file.seek(0, os.SEEK_END) == 0
         except OSError as cause:
             raise ConfigError(
                 f"cannot write the cassette {self._path}: {cause.strerror}: give model.record another file"
@@ -101,7 +103,15 @@ class RecordingModel:
         self._file = file
         with ExitStack() as undone:
             undone.push(self)
-            if is_new:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigError(
+                    f"another model or process writes the cassette {self._path}: give each a model.record of its own"
+                ) from None
+            _cut_torn_line(file)
+            self._size = file.seek(0, os.SEEK_END)
+            if self._size == 0:
                 self._append(self._label.line())
             elif (recorded := Label.of(self._path)) != self._label:
                 raise ConfigError(
@@ -135,17 +145,20 @@ class RecordingModel:
 
     def _write(self, request: ChatRequest, what: dict[str, Any]) -> None:
         entry = {"id": request.content_id, "parts": _parts(request), **what}
-        self._append(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
+        self._append(dump_json(entry).encode() + b"\n")
 
     def _append(self, line: bytes) -> None:
         if self._file is None:
             raise RuntimeError("RecordingModel is used outside its 'with' block")
         try:
             written = self._file.write(line)
+            if written != len(line):
+                self._file.truncate(self._size)
         except OSError as cause:
             raise DiskFull(f"cannot write the cassette {self._path}: {cause.strerror}") from cause
         if written != len(line):
-            raise DiskFull(f"cannot write the cassette {self._path}: only a part of a line fitted")
+            raise DiskFull(f"cannot write the cassette {self._path}: only a part of a line fitted; make room")
+        self._size += written
 
 
 class ReplayingModel:
@@ -211,7 +224,7 @@ class ReplayingModel:
 
     def _entry(self, offset: int) -> dict[str, Any]:
         self._file.seek(offset)
-        entry: dict[str, Any] = orjson.loads(self._file.readline())
+        entry: dict[str, Any] = load_json(self._file.readline())
         return entry
 
     def _why_missing(self, request: ChatRequest) -> str:

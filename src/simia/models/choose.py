@@ -62,7 +62,7 @@ def choose_model(spec: str | None, *, settings: ModelSettings, env: Mapping[str,
             and none was named.
         ServerFailed: nothing answers at the address.
         AuthenticationFailed: the endpoint refuses the key.
-        ModelNotFound: the endpoint does not list the model.
+        ModelNotFound: Ollama does not have the model. Of other endpoints only the first answer tells.
     """
     name = spec or settings.name
     if name == "embedded":
@@ -92,7 +92,7 @@ def choose_model(spec: str | None, *, settings: ModelSettings, env: Mapping[str,
         )
     if name is None and not models:
         return _embedded(settings, f"Ollama at {address.shown} has no model (ollama pull NAME): the embedded model")
-    chosen = _among(name, models, address) if name is not None else models[0]
+    chosen = _of_ollama(name, models, address) if name is not None else models[0]
     newest = "" if name else f", its newest of {len(models)}"
     reason = f"{chosen} of Ollama at {address.shown}{newest}; {_OLLAMA_CUTS}"
     return _opened(chosen, address.shown, reason, settings, key=None, env=env)
@@ -112,9 +112,10 @@ def _at_endpoint(
         if len(models) != 1:
             raise ConfigError(f"{address.shown} serves {len(models)} models: name one with --model ({_some(models)})")
         name = models[0]
-    elif models is not None:
-        name = _among(name, models, address)
     reason = f"{name} at {address.shown}, from {origin}"
+    if models is not None and not _is_listed(name, models):
+        # A list may lack aliases, deployments and adapters, and some servers answer to any name: the answer decides.
+        reason += f"; it does not list this name ({_some(models)})"
     return _opened(name, base_url, reason, settings, key=key, env=env)
 
 
@@ -211,16 +212,15 @@ def _opened_here(gguf: Path | None, settings: ModelSettings) -> AbstractAsyncCon
     )
 
 
-def _among(name: str, models: list[str], address: Address) -> str:
-    if name in models:
-        return name
-    if f"{name}:latest" in models:  # as Ollama completes names
-        return f"{name}:latest"
-    # Some gateways list only a part of what they serve, but none lists models without the one that was named and
-    # then serves it under another spelling.
-    prefixed = [model for model in models if model.removeprefix("models/") == name]
-    if prefixed:
-        return name
+def _is_listed(name: str, models: list[str]) -> bool:
+    return bool({name, f"{name}:latest", f"models/{name}"} & set(models))
+
+
+def _of_ollama(name: str, models: list[str], address: Address) -> str:
+    """The name as Ollama completes it. Its list is whole."""
+    for full in (name, f"{name}:latest"):
+        if full in models:
+            return full
     raise ModelNotFound(f"{address.shown} does not serve the model {name!r}: it serves {_some(models)}")
 
 

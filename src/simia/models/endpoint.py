@@ -6,6 +6,7 @@ of a vendor's SDK, because an SDK costs ten times the CPU per request.
 
 import re
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import TracebackType
@@ -13,10 +14,10 @@ from typing import Self
 from urllib.parse import urlsplit
 
 import aiohttp
-import orjson
 from yarl import URL
 
 from simia.errors import (
+    FormatError,
     ModelError,
     ModelTimeout,
     ReplyCut,
@@ -25,8 +26,8 @@ from simia.errors import (
     StructuredOutputUnsupported,
 )
 from simia.models.address import Address, usable_key
-from simia.models.answers import read_completion
-from simia.models.refusals import Asked, is_about_one_schema, refusal
+from simia.models.answers import load_body, read_completion
+from simia.models.refusals import Asked, refusal
 from simia.models.settings import Structured
 from simia.models.wire import MAY_GO, Dialect, Mode, RequestWriter
 from simia.types import ChatReply, ChatRequest, JsonObject
@@ -40,6 +41,7 @@ _MODES: dict[Structured, tuple[Mode, ...]] = {
 _CONNECT_S = 30.0
 # Two such replies in a row are no accident of one draw.
 _IGNORED_REPLIES = 2
+_REFUSED_SCHEMAS = 3
 # As OpenAI, Azure, Anthropic, Moonshot and servers on pydantic say that they do not take a field, near its name.
 _NOT_TAKEN = (
     r"(?:unsupported|not supported|does not support|not permitted|not allowed|extra[ _]|unknown|unrecognized|"
@@ -92,10 +94,14 @@ class EndpointModel:
         self._headers = {"Content-Type": "application/json", **self._address.headers(key)}
         self._url = URL(self._address.chat, encoded=True)
         self._timeout_s = timeout_s
+        # Less than the whole time, so that a host that does not answer is told from a model that is slow.
+        self._connect_s = min(_CONNECT_S, timeout_s / 2)
         self._writer = RequestWriter()
         self._dialect = Dialect(modes=_MODES[structured])
         self._may_step_down = structured == "auto"
         self._ignored = 0
+        self._refused_schemas: Counter[Mode] = Counter()
+        self._taken: set[Mode] = set()
         self._keeps_schemas = False
         self._say = say
         self._session: aiohttp.ClientSession | None = None
@@ -116,7 +122,7 @@ class EndpointModel:
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, keepalive_timeout=60.0),
-            timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=min(_CONNECT_S, self._timeout_s)),
+            timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=self._connect_s),
             headers=self._headers,
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=_needs_proxy(self._address),
@@ -141,6 +147,7 @@ class EndpointModel:
             mode = self._writer.mode(request, dialect)
             status, headers, data = await self._post(self._writer.body(request, dialect, mode))
             if status == 200:
+                self._taken.add(mode)
                 return self._read(data, request, mode)
             error = refusal(status, headers, data, replace(self._asked, model=request.model))
             # Another request in flight may have learned the same meanwhile: then only ask again.
@@ -155,6 +162,11 @@ class EndpointModel:
         try:
             async with self._session.post(self._url, data=body, allow_redirects=False) as response:
                 return response.status, response.headers, await response.read()
+        except aiohttp.ConnectionTimeoutError:
+            raise ServerFailed(
+                f"cannot reach {shown} (no connection within {self._connect_s:g} s): is the server running, and does "
+                "a firewall or a proxy stand before it?"
+            ) from None
         except TimeoutError:
             raise ModelTimeout(
                 f"no whole answer from {shown} within {self._timeout_s:g} s: raise model.timeout_s, or ask for shorter "
@@ -169,12 +181,14 @@ class EndpointModel:
             raise ReplyCut(f"the answer of {shown} ended early") from None
         except (aiohttp.ClientError, OSError) as cause:
             # Without the cause: aiohttp's errors may carry the request's headers, and so the key.
-            raise ServerFailed(f"the connection to {shown} broke ({type(cause).__name__})") from None
+            raise ServerFailed(
+                f"the connection to {shown} broke ({type(cause).__name__})", may_have_answered=True
+            ) from None
 
     def _read(self, data: bytes, request: ChatRequest, mode: Mode) -> ChatReply:
         try:
-            body = orjson.loads(data)
-        except orjson.JSONDecodeError:
+            body = load_body(data)
+        except FormatError:
             if data[:1] == b"<":
                 raise RequestRefused(
                     f"{self._address.shown} answered with a web page: check the base URL (it usually ends with /v1)"
@@ -198,10 +212,7 @@ class EndpointModel:
             schema = request.response_schema
             if not self._may_step_down or schema is None or mode == dialect.modes[-1]:
                 return False
-            if is_about_one_schema(error):
-                self._writer.step_down(schema)
-            else:
-                self._refuse(mode)
+            self._ask_less(schema, mode)
             return True
         if not isinstance(error, RequestRefused):
             return False
@@ -218,6 +229,18 @@ class EndpointModel:
             self._dialect = replace(dialect, sends_reasoning=False)
             return True
         return False
+
+    def _ask_less(self, schema: JsonObject, mode: Mode) -> None:
+        """A refusal is taken to be about its schema, since servers say in many words that they cannot compile one. Of a
+        server that refused several and took none, it is taken to be about schemas as such.
+        """
+        self._writer.step_down(schema, mode)
+        self._refused_schemas[mode] += 1
+        if mode not in self._taken and self._refused_schemas[mode] >= _REFUSED_SCHEMAS:
+            self._refuse(mode)
+            self._tell(f"takes no response_format {mode}: it is asked for less from now on")
+        else:
+            self._tell(f"refuses response_format {mode} for a JSON Schema: less is asked for such replies from now on")
 
     def _tell(self, what: str) -> None:
         if self._say is not None:
@@ -241,11 +264,11 @@ class EndpointModel:
             return
         if mode == "schema":
             watch = self._writer.watch(schema)
-            if watch.breaks(text):
+            # Of those in flight when a schema is given up, each would tell it again.
+            if watch.breaks(text) and self._writer.step_down(schema, mode):
                 self._tell(
                     "does not keep to a JSON Schema that it accepted: it is told the schema in words from now on"
                 )
-                self._writer.step_down(schema)
             self._keeps_schemas = self._keeps_schemas or watch.was_kept_to
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 
 from simia.errors import (
     ModelTimeout,
@@ -83,7 +84,8 @@ class LimitedModel:
             if turn.done() and not turn.cancelled():
                 self._leave(loop, turn.result()[1])
             else:
-                self._waiting.remove(turn)
+                with suppress(ValueError):  # whoever was woken before may have passed over it already
+                    self._waiting.remove(turn)
             raise
 
     def _has_room(self, loop: asyncio.AbstractEventLoop) -> bool:

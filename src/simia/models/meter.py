@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simia.errors import ConfigError, ModelTimeout, ReplyCut
+from simia.errors import ConfigError, ModelTimeout, ReplyCut, ServerFailed
 from simia.models.ceiling import CostCeiling
 from simia.models.latency import LatencyHistogram
 from simia.models.prices import Price, PriceTable
@@ -70,7 +70,7 @@ class Meter:
 
     def catch_up(self, paid: Mapping[str, tuple[int, Usage]], prices: Callable[[str], Price | None]) -> None:
         """Count what a journal of replies says was paid, where it says more than was saved: after a ``kill -9`` the
-        saved totals may be older. ``paid`` is requests and tokens by model.
+        saved totals may be older. ``paid`` is requests and tokens by model. The cost never falls below what was saved.
         """
         if sum(requests for requests, _ in paid.values()) <= self.requests:
             return
@@ -78,13 +78,14 @@ class Meter:
         self.requests = sum(requests for requests, _ in paid.values())
         self._prompt, self._cached = total.prompt_tokens, total.cached_tokens
         self._completion, self._reasoning = total.completion_tokens, total.reasoning_tokens
-        self.cost = 0.0
+        cost = 0.0
         for model, (_, usage) in paid.items():
             price = prices(model)
             if price is None:
                 self._unpriced[model] = None
             else:
-                self.cost += price.cost(usage)
+                cost += price.cost(usage)
+        self.cost = max(self.cost, cost)
 
     def started(self) -> float:
         """Note a request; the time to give back to ``finished`` or ``failed``."""
@@ -163,6 +164,13 @@ class Meter:
         )
 
 
+def _may_be_charged(error: BaseException) -> bool:
+    """Whether the server may have generated, and charged for, an answer that never arrived whole."""
+    if isinstance(error, ServerFailed):
+        return error.may_have_answered
+    return isinstance(error, ModelTimeout | ReplyCut | asyncio.CancelledError)
+
+
 class MeteredModel:
     """A model whose every try is counted, and that never starts one that could pass the ceiling.
 
@@ -213,12 +221,8 @@ class MeteredModel:
         started = self._meter.started()
         try:
             reply = await self._inner.complete(request)
-        except (ModelTimeout, ReplyCut, asyncio.CancelledError):
-            # The server may have generated, and charged for, an answer that never arrived.
-            self._meter.failed(most)
-            raise
-        except BaseException:
-            self._meter.failed()
+        except BaseException as error:
+            self._meter.failed(most if _may_be_charged(error) else 0.0)
             raise
         price = self._price(request.model)
         if reply.usage == _UNCOUNTED:

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import orjson
+import uvloop
 
 from simia.errors import ConfigError
 from simia.models.mock_connection import Connection, completion_parts, error_body, shown_key
@@ -240,12 +241,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m simia.mo
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    if sys.platform == "win32":
-        asyncio.run(_serve(server))
-    else:
-        import uvloop
-
-        uvloop.run(_serve(server))
+    uvloop.run(_serve(server))
     return 0
 
 

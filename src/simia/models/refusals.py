@@ -35,11 +35,8 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 _STRUCTURED = re.compile(
-    r"response_format|json_schema|json_object|structured[ _]output|guided[ _]|grammar|json mode", re.IGNORECASE
-)
-_ONE_SCHEMA = re.compile(
-    r"invalid schema|schema (?:is )?(?:invalid|not supported|too)|(?:parse|compile|convert)[\w ]{0,20}"
-    r"(?:grammar|schema)|unrecognized schema|unsupported (?:json )?schema",
+    r"response_format|json[ _]schema|json_object|structured[ _]output|guided[ _]|grammar|json mode|"
+    r"(?:specified|provided|response|reply|output) schema|(?:unrecognized|unsupported) schema",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(
@@ -54,11 +51,21 @@ _MODERATED = re.compile(
     r"prohibited_content|responsibleaipolicyviolation",
     re.IGNORECASE,
 )
-_NO_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance", re.IGNORECASE)
+# Not "billing" or "current quota": OpenAI and Google say these also where a minute's rate is used up.
+_NO_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance|insufficient balance", re.IGNORECASE)
+_COME_BACK = re.compile(
+    r"(?:retry|try again) (?:in|after) (?:about )?(?P<time>(?:[\d.]+ ?(?:mil|[hms])[a-z]* ?)+)", re.IGNORECASE
+)
+_SPAN = re.compile(r"([\d.]+) ?(ms|mil|[hms])", re.IGNORECASE)
+_SECONDS = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 NO_JSON = "cannot be written as JSON"
 """In the refusal of a request that was never sent, because a text in it is no Unicode."""
 
 _LONGEST_WORDS = 300
+# Servers without keys get "x", "none" or "EMPTY", which are no secrets and stand inside ordinary words.
+_SHORTEST_SECRET = 8
+# A gateway stopped waiting for a server that may still have written, and charged for, the answer.
+_GAVE_UP = (504, 524)
 # In our own words, which no server's message cuts off.
 _DECLINED = "will not answer this one text"
 
@@ -74,7 +81,7 @@ class Asked:
 
     def clean(self, text: str) -> str:
         """``text`` on one line, cut to a readable length, without the key."""
-        if self.key:
+        if self.key and len(self.key) >= _SHORTEST_SECRET:
             text = text.replace(self.key, "***")
         line = " ".join(text.split())
         return line if len(line) <= _LONGEST_WORDS else line[: _LONGEST_WORDS - 3] + "..."
@@ -97,12 +104,13 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
         return AuthenticationFailed(
             f"{asked.shown} refused the key (status {status}); {asked.key_name} {what}: set it to a valid key{says}"
         )
-    if status == 429 and _NO_QUOTA.search(raw):
+    wait = retry_after_s(headers)
+    wait = _told_wait_s(raw) if wait is None else wait
+    if status == 402 or (status in (400, 429) and wait is None and _NO_QUOTA.search(raw)):
         return AuthenticationFailed(
             f"{asked.shown} has no quota left for the key in {asked.key_name}: check its billing{says}"
         )
     if status == 429 or (status == 503 and "Retry-After" in headers):
-        wait = retry_after_s(headers)
         asks = f", asks to wait {wait:g} s" if wait is not None else ""
         return RateLimited(f"{asked.shown} is busy (status {status}{asks}){says}", wait)
     if status == 408:
@@ -117,7 +125,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
             f"(model.structured=off; for the model of one role roles.NAME.structured=off){says}"
         )
     if status >= 500 or status in (409, 425):
-        return ServerFailed(f"{asked.shown} failed (status {status}){says}")
+        return ServerFailed(f"{asked.shown} failed (status {status}){says}", may_have_answered=status in _GAVE_UP)
     if status == 404 or (status in (400, 422) and _NO_MODEL.search(raw)):
         if status == 404 and not _names_model(raw, asked.model):
             return ModelNotFound(
@@ -129,11 +137,6 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
         where = asked.clean(headers.get("Location", "nowhere"))
         return RequestRefused(f"{asked.shown} redirects to {where} (status {status}): use that as the base URL")
     return RequestRefused(f"{asked.shown} refused the request (status {status}){says}")
-
-
-def is_about_one_schema(error: StructuredOutputUnsupported) -> bool:
-    """Whether the server refuses this schema only, and not schemas as such."""
-    return _ONE_SCHEMA.search(str(error)) is not None
 
 
 def is_about_one_text(error: RequestRefused) -> bool:
@@ -180,6 +183,17 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         return None
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+def _told_wait_s(words: str) -> float | None:
+    """The wait that a message asks for, as "Please try again in 6m0s" or "retry in 15.0s", or None."""
+    told = _COME_BACK.search(words)
+    if told is None:
+        return None
+    try:
+        return sum(float(number) * _SECONDS[unit.lower()] for number, unit in _SPAN.findall(told["time"]))
+    except ValueError:
+        return None
 
 
 def _names_model(words: str, model: str) -> bool:

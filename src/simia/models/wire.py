@@ -82,7 +82,7 @@ class _SchemaForms:
     response_format: orjson.Fragment
     instruction: str
     watch: ShapeWatch
-    floor: int = 0
+    refused: set[Mode]
 
 
 class RequestWriter:
@@ -96,12 +96,19 @@ class RequestWriter:
         """How ``request`` would be constrained now; ``off`` without a schema."""
         if request.response_schema is None:
             return "off"
-        floor = self._forms(request.response_schema).floor
-        return dialect.modes[min(floor, len(dialect.modes) - 1)]
+        refused = self._forms(request.response_schema).refused
+        if refused:
+            return next((mode for mode in dialect.modes if mode not in refused), dialect.modes[-1])
+        return dialect.modes[0]
 
-    def step_down(self, schema: JsonObject) -> None:
-        """From now on ask less of the server for this one schema, which it cannot compile."""
-        self._forms(schema).floor += 1
+    def step_down(self, schema: JsonObject, mode: Mode) -> bool:
+        """From now on ask less than ``mode`` of the server for this one schema, which it cannot compile; whether that
+        is news.
+        """
+        refused = self._forms(schema).refused
+        is_news = mode not in refused
+        refused.add(mode)
+        return is_news
 
     def watch(self, schema: JsonObject) -> ShapeWatch:
         """What is known of the server's obedience to this schema."""
@@ -156,6 +163,7 @@ class RequestWriter:
             response_format=orjson.Fragment(wrapped),
             instruction=_INSTRUCTION + text,
             watch=ShapeWatch(schema),
+            refused=set(),
         )
         return self._schemas.put(schema, forms)
 

@@ -9,6 +9,7 @@ from simia.errors import CorruptStream
 from simia.store.append_file import AppendFile
 from simia.store.commit import GroupCommit
 from simia.store.hash_index import HashIndex
+from simia.store.line import end_of_text
 
 _ID = b'{"id":'
 
@@ -93,8 +94,7 @@ class KeyedFile:
             self._index.add(identifier, offset)
 
     def _split(self, offset: int, line: bytes) -> tuple[str, int]:
-        # Inside a JSON string every quotation mark has a backslash before it: see line.py.
-        end = line.find(b'","', len(_ID) + 1)
+        end = end_of_text(line, len(_ID) + 1)
         try:
             if not line.startswith(_ID) or not line.startswith(self._middle, end + 1) or not line.endswith(b"}"):
                 raise ValueError(f"it is no line of the form {_ID.decode()}...{self._middle.decode()}...")

@@ -6,9 +6,8 @@
     {"n":8,"key":"shop-4","dropped":["unknown_tool","no tool 'refund'"]}
     {"n":9,"key":"shop-5","failed":["ModelTimeout","no answer in 600 s"]}
 
-The order of the keys is fixed, so that the head can be read without parsing a payload of many kilobytes. Inside a
-JSON string every quotation mark has a backslash before it, therefore the first ``","`` after the key's opening mark
-is its end.
+The order of the keys is fixed, so that the head can be read without parsing a payload of many kilobytes. A key ends
+at the first ``","`` whose quotation mark no backslash escapes.
 """
 
 from typing import Literal, NamedTuple
@@ -69,15 +68,21 @@ def read_head(line: bytes) -> Head:
     if not line.startswith(b'{"n":') or not digits.isdigit() or not line.startswith(_KEY, comma):
         raise FormatError('it does not begin with {"n":NUMBER,"key":"')
     start = comma + len(_KEY)
-    end = line.find(b'","', start)
-    while end > start and _is_escaped(line, end, start):
-        end = line.find(b'","', end + 1)
+    end = end_of_text(line, start)
     if end < 0 or not line.endswith(b"}"):
         raise FormatError("it is cut off")
     for mark, fate in _FATES:
         if line.startswith(mark, end + 3):
             return Head(int(digits), line[comma + len(_KEY) - 1 : end + 1], fate, end + 3 + len(mark))
     raise FormatError("it holds none of kept, dropped and failed")
+
+
+def end_of_text(line: bytes, start: int) -> int:
+    """Where the JSON string whose text begins at ``start`` ends, if another member follows; -1 if none does."""
+    end = line.find(b'","', start)
+    while end > start and _is_escaped(line, end, start):
+        end = line.find(b'","', end + 1)
+    return end
 
 
 def _is_escaped(line: bytes, quote: int, start: int) -> bool:

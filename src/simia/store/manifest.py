@@ -1,9 +1,8 @@
 """What a run was made from."""
 
+import json
 from collections.abc import Collection, Iterator
 from typing import Any
-
-import orjson
 
 from simia.types import JsonObject, Value, canonical_json, same
 
@@ -61,7 +60,7 @@ class Manifest(Value):
 
 
 def _plain(manifest: Manifest) -> JsonObject:
-    content: JsonObject = orjson.loads(canonical_json(manifest.model_dump(mode="json")))
+    content: JsonObject = json.loads(canonical_json(manifest.model_dump(mode="json")))
     return {key: value for key, value in content.items() if key not in _INFORMATIONAL}
 
 

@@ -52,11 +52,14 @@ class ReplyLog:
             yield request_id, self._read(request_id, content)
 
     def usage(self) -> dict[str, tuple[int, Usage]]:
-        """Requests and tokens paid so far by model name, added up from the file: exact even after ``kill -9``."""
+        """Requests and tokens paid so far by the model's name in the requests, added up from the file: exact even
+        after ``kill -9``.
+        """
         found: dict[str, tuple[int, Usage]] = {}
         for _, reply in self:
-            requests, usage = found.get(reply.model, (0, Usage()))
-            found[reply.model] = requests + 1, usage + reply.usage
+            name = reply.asked or reply.model
+            requests, usage = found.get(name, (0, Usage()))
+            found[name] = requests + 1, usage + reply.usage
         return found
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """A run: a folder that says what it was made from, and holds everything that was made."""
 
+import json
 import os
 import re
 from collections.abc import Collection, Iterator
@@ -287,8 +288,8 @@ def _demand_run(folder: Path, remedy: str) -> None:
 
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:
-    content = orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2)
-    write_atomically(folder / "run.json", content + b"\n")
+    content = json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False)
+    write_atomically(folder / "run.json", content.encode() + b"\n")
 
 
 def _read_manifest(folder: Path) -> Manifest:

@@ -11,7 +11,7 @@ from simia.errors import CorruptStream, FormatError, StoreError
 from simia.store.append_file import AppendFile
 from simia.store.commit import GroupCommit
 from simia.store.counts import Counts
-from simia.store.line import Fate, Head, read_head, read_key, read_reason, spell
+from simia.store.line import Head, read_head, read_key, read_reason, spell
 from simia.store.stream_index import StreamIndex
 from simia.types import Dropped, Failed, Kept, Outcome, Value
 
@@ -103,10 +103,6 @@ class Stream:
     def is_done(self, ordinal: int) -> bool:
         """Whether the item was kept or dropped; a failed one is not done and runs again."""
         return self._index.is_done(ordinal)
-
-    def fate_of(self, ordinal: int) -> Fate | None:
-        """What became of the item, or None where nothing has yet."""
-        return self._index.fate(ordinal)
 
     def rule_of(self, ordinal: int) -> str | None:
         """The rule that dropped the item, or None where it was not dropped."""

@@ -87,10 +87,15 @@ class Usage(Value):
 
 
 class ChatReply(Value):
-    """One answer. ``text`` never contains the reasoning, which stands apart."""
+    """One answer. ``text`` never contains the reasoning, which stands apart.
+
+    ``model`` is the name that the server gives; ``asked`` the one of the request, by which the answer is priced, where
+    that is another: an alias, a deployment, a path.
+    """
 
     text: str
     model: str
+    asked: str = ""
     finish_reason: FinishReason = "stop"
     reasoning: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()

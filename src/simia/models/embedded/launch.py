@@ -31,9 +31,8 @@ _TAIL_BYTES = 16384
 
 @dataclass(frozen=True)
 class EmbeddedServer:
-    """A running server. ``context`` is the most tokens of prompt and reply together, as the server itself reports it.
-
-    ``trained_context`` is what the model was trained for: beyond it text gets worse, silently.
+    """A running server. ``context`` is the most tokens of prompt and reply together, as the server itself reports it:
+    at most what the model was trained for.
     """
 
     name: str
@@ -41,7 +40,6 @@ class EmbeddedServer:
     api_key: str = field(repr=False)
     slots: int
     context: int
-    trained_context: int
     slot_folder: Path
     _process: asyncio.subprocess.Process = field(repr=False)
     _log: IO[bytes] = field(repr=False)
@@ -124,14 +122,13 @@ async def serve(
             ready = await _ready(process, options, log)
             slot_folder = Path(ready["slot_folder"])
             with boundary(ConfigError, f"read the limits of the server of {gguf}"):
-                trained, per_slot = await _limits(ready["url"], api_key)
+                per_slot = await _context_of_a_slot(ready["url"], api_key)
             yield EmbeddedServer(
                 name=shown,
                 url=ready["url"],
                 api_key=api_key,
                 slots=slots,
                 context=per_slot,
-                trained_context=trained,
                 slot_folder=slot_folder,
                 _process=process,
                 _log=log,
@@ -182,13 +179,13 @@ async def _ready(
     return ready
 
 
-async def _limits(url: str, api_key: str) -> tuple[int, int]:
-    async with aiohttp.ClientSession(headers=_headers(api_key), raise_for_status=True) as session:
-        async with session.get(f"{url}/v1/models") as response:
-            models = await response.json()
-        async with session.get(f"{url}/slots") as response:
-            slots = await response.json()
-    return int(models["data"][0]["meta"]["n_ctx_train"]), min(int(slot["n_ctx"]) for slot in slots)
+async def _context_of_a_slot(url: str, api_key: str) -> int:
+    async with (
+        aiohttp.ClientSession(headers=_headers(api_key), raise_for_status=True) as session,
+        session.get(f"{url}/slots") as response,
+    ):
+        slots = await response.json()
+    return min(int(slot["n_ctx"]) for slot in slots)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -73,13 +73,15 @@ async def open_embedded(
         # llama.cpp closes an idle connection after five seconds, just when the next request may be on its way.
         connector = aiohttp.TCPConnector(limit=0, force_close=True)
         async with aiohttp.ClientSession(headers=server.headers, timeout=timeout, connector=connector) as session:
-            yield EmbeddedModel(server, session)
+            yield EmbeddedModel(server, session, say=say)
 
 
 class EmbeddedModel:
-    """Answers from an embedded server. ``server`` tells its limits."""
+    """Answers from an embedded server. ``server`` tells its limits; ``say`` is told, once each, what of the schemas
+    asked for no grammar enforces.
+    """
 
-    def __init__(self, server: EmbeddedServer, session: aiohttp.ClientSession) -> None:
+    def __init__(self, server: EmbeddedServer, session: aiohttp.ClientSession, *, say: Say) -> None:
         self.server = server
         self._session = session
         self._free_slots = asyncio.Semaphore(server.slots)
@@ -88,18 +90,14 @@ class EmbeddedModel:
         self._is_warm = server.slots == 1
         self._proving = asyncio.Lock()
         self._proven: set[Grammar] = set()
-        self._notes: dict[str, None] = {}
+        self._say = say
+        self._told: set[str] = set()
         self._asked = Asked(shown=server.base_url, model=server.name, key=server.api_key, key_name="its own key")
 
     @property
     def name(self) -> str:
         """The model's name: that of its file."""
         return self.server.name
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What of the schemas asked for so far no grammar enforces, each once: ``JSON pointer: what``."""
-        return tuple(self._notes)
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """The answer. Under a ``response_schema``, one that finished with ``stop`` is JSON in the schema's language.
@@ -201,4 +199,7 @@ class EmbeddedModel:
                     reason = line.split(_REFUSED_GRAMMAR, 1)[1].strip()
                     raise StructuredOutputUnsupported(f"no grammar can be made of the reply's JSON Schema: {reason}")
             self._proven.add(grammar)
-            self._notes.update(dict.fromkeys(grammar.notes))
+            for note in grammar.notes:
+                if note not in self._told:
+                    self._told.add(note)
+                    self._say(f"{self.name}: of a reply's JSON Schema {note} while it writes, only checked afterwards")
