@@ -142,3 +142,64 @@ def test_a_tool_without_name_is_refused_with_its_place() -> None:
 def test_a_call_without_a_function_is_refused() -> None:
     with pytest.raises(FormatError, match=r"message 0 \(assistant\) has a tool call without a function"):
         openai.parse_messages([{"role": "assistant", "tool_calls": ["get_user"]}])
+
+
+def test_an_invented_id_is_none_that_another_call_of_the_conversation_has() -> None:
+    nameless = {"function": {"name": "f", "arguments": "{}"}}
+    messages: list[dict[str, Any]] = [
+        {"role": "assistant", "tool_calls": [{**nameless, "id": "call_2"}, nameless, nameless]},
+        {"role": "assistant", "tool_calls": [{**nameless, "id": "call_3"}, nameless]},
+    ]
+    turns = [message for message in openai.parse_messages(messages) if isinstance(message, AssistantMessage)]
+    assert [[call.id for call in turn.tool_calls] for turn in turns] == [
+        ["call_2", "call_1", "call_4"],
+        ["call_3", "call_5"],
+    ]
+
+
+LEGACY: dict[str, Any] = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"a": 1}'}}
+
+
+def test_a_function_call_is_the_one_call_of_its_turn_and_a_function_message_its_observation() -> None:
+    messages = [LEGACY, {"role": "function", "name": "f", "content": "ok"}]
+    assert openai.parse_messages(messages) == (
+        AssistantMessage(tool_calls=(ToolCall(id="call_1", name="f", arguments={"a": 1}),)),
+        ToolMessage(call_id="call_1", name="f", content="ok"),
+    )
+
+
+@pytest.mark.parametrize("beside", [{"function_call": None, "tool_calls": [GET]}, {**LEGACY, "tool_calls": []}])
+def test_the_spelling_that_is_not_used_may_be_null_or_empty(beside: dict[str, Any]) -> None:
+    assert len(only_turn([{"role": "assistant", "content": None, **beside}]).tool_calls) == 1
+
+
+def test_both_spellings_of_calls_in_one_turn_are_refused() -> None:
+    with pytest.raises(FormatError, match=r"message 0 \(assistant\) has both tool_calls and a function_call: keep one"):
+        openai.parse_messages([{**LEGACY, "tool_calls": [GET]}])
+
+
+def test_a_function_call_that_is_no_object_is_refused() -> None:
+    with pytest.raises(FormatError, match=r"message 0 \(assistant\) has a tool call without a function"):
+        openai.parse_messages([{**LEGACY, "function_call": "f"}])
+
+
+@pytest.mark.parametrize("name", ["g", None])
+def test_a_function_message_of_another_name_than_the_open_call_is_refused(name: str | None) -> None:
+    with pytest.raises(FormatError, match=rf"message 1 \(function\) has the name {name!r}, and no call of that name"):
+        openai.parse_messages([LEGACY, {"role": "function", "name": name, "content": "ok"}])
+
+
+def test_a_function_message_answers_one_call_once() -> None:
+    answer = {"role": "function", "name": "f", "content": "ok"}
+    with pytest.raises(FormatError, match=r"message 2 \(function\)"):
+        openai.parse_messages([LEGACY, answer, answer])
+
+
+def test_the_parameters_of_a_tool_may_be_json_text() -> None:
+    assert openai.parse_tools([{"name": "f", "parameters": '{"type": "object"}'}])[0].parameters == {"type": "object"}
+
+
+@pytest.mark.parametrize(("text", "reason"), [("{", "that cannot be read: no JSON"), ("[]", "that are no object")])
+def test_parameters_whose_text_is_no_object_are_refused(text: str, reason: str) -> None:
+    with pytest.raises(FormatError, match=rf"tool 0 \(f\) has parameters {reason}"):
+        openai.parse_tools([{"name": "f", "parameters": text}])

@@ -173,6 +173,16 @@ def test_tools_as_json_text_are_read_too(tmp_path: Path) -> None:
     assert seed.world.tools[0].name == "get_user"
 
 
+def test_the_functions_of_an_older_record_are_its_tools(tmp_path: Path) -> None:
+    record = {key: value for key, value in OPENAI.items() if key != "tools"}
+    assert one(tmp_path, {**record, "functions": [GET_USER]}).world.tools[0].name == "get_user"
+
+
+def test_tools_and_functions_in_one_record_are_a_bad_record(tmp_path: Path) -> None:
+    _, bad = bad_records(tmp_path / "x.json", [OPENAI, {**OPENAI, "id": "own-2", "functions": [GET_USER]}])
+    assert [error.reason for error in bad] == ["both 'tools' and 'functions' declare tools: keep one of the two"]
+
+
 def test_a_hermes_record_gives_the_tools_of_its_system_message_and_the_policy_before_them(tmp_path: Path) -> None:
     seed = one(tmp_path, HERMES)
     assert seed.world.policy == "Be brief."

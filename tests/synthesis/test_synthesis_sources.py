@@ -4,6 +4,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
+import orjson
 import pytest
 
 from simia.errors import ExtraMissing, SeedError
@@ -46,3 +47,42 @@ def test_seeds_of_tau2_without_its_package_are_told_how_to_get_it(monkeypatch: p
 def test_seeds_that_are_nowhere_are_asked_for(source: str) -> None:
     with pytest.raises(SeedError, match=r"there are no seeds at .*: say where they are now with seeds\.source=PATH"):
         fingerprint(SeedSource(source=source))
+
+
+HISTORY = [["system", "##Task: List the files.\n##", '{"app": "shell", "action": "command", "command": "ls"}']]
+
+
+def run_of_officebench(folder: Path, observation: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "llm_history.json").write_bytes(orjson.dumps(HISTORY))
+    (folder / "env_history.json").write_bytes(orjson.dumps([["ls", observation]]))
+    return folder / "llm_history.json"
+
+
+def test_a_history_of_officebench_is_told_by_what_was_observed_too(tmp_path: Path) -> None:
+    source = SeedSource(source=str(run_of_officebench(tmp_path, "one file")))
+    before = fingerprint(source)
+    run_of_officebench(tmp_path, "another file")
+    assert set(before) == {"llm_history.json", "env_history.json"}
+    assert fingerprint(source) != before
+
+
+def test_a_history_read_in_another_format_is_told_by_itself(tmp_path: Path) -> None:
+    history = run_of_officebench(tmp_path, "one file")
+    assert set(fingerprint(SeedSource(source=str(history), format="openai"))) == {"llm_history.json"}
+
+
+def test_a_checkout_of_officebench_is_told_by_the_files_that_are_read_and_no_others(tmp_path: Path) -> None:
+    task = tmp_path / "tasks" / "1-1"
+    (task / "subtasks").mkdir(parents=True)
+    for number in ("0", "1"):
+        (task / "subtasks" / f"{number}.json").write_text('{"task": "List the files."}')
+    run_of_officebench(task / "outputs" / "0" / "gpt_x", "one file")
+    run_of_officebench(task / "outputs" / "9" / "of_no_subtask", "one file")
+    (task / "notes.json").write_text("{}")
+    assert set(fingerprint(SeedSource(source=str(tmp_path)))) == {
+        "tasks/1-1/subtasks/0.json",
+        "tasks/1-1/subtasks/1.json",
+        "tasks/1-1/outputs/0/gpt_x/llm_history.json",
+        "tasks/1-1/outputs/0/gpt_x/env_history.json",
+    }

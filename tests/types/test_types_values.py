@@ -14,6 +14,7 @@ from simia.types import (
     AssistantMessage,
     ChatRequest,
     Invariant,
+    Put,
     Sampling,
     Schema,
     StopReason,
@@ -81,6 +82,16 @@ def test_integers_beyond_64_bits_have_canonical_json() -> None:
 def test_what_is_no_json_has_no_canonical_form() -> None:
     with pytest.raises(TypeError):
         canonical_json({"a": object()})
+
+
+def test_numbers_that_python_takes_for_equal_are_equal_and_have_different_ids() -> None:
+    true, one = Put(path=("a",), value=True), Put(path=("a",), value=1)
+    assert true == one
+    assert true.content_id != one.content_id
+
+
+def test_a_number_that_json_does_not_have_becomes_null() -> None:
+    assert canonical_json([float("nan"), float("inf")]) == b"[null,null]"
 
 
 def test_different_messages_have_different_ids() -> None:

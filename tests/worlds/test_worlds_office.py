@@ -1,17 +1,21 @@
 """The rules of the office, each by one call."""
 
+from itertools import combinations
 from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simia.types import State, ToolCall
 from simia.worlds import OfficeWorld
 from simia.worlds.office.dialogues_meetings import scene
-from simia.worlds.office.states import document, meeting
+from simia.worlds.office.states import document, empty_state, meeting
 
 OFFICE = OfficeWorld()
 DAY = "2025-06-03"
+SATURDAY = "2025-06-07"
 
 
 @pytest.fixture
@@ -94,6 +98,75 @@ def test_two_meetings_swap_their_times_in_one_call(state: State) -> None:
     result, after = do(state, "move_meetings", moves=moves)
     assert result["not_moved"] == []
     assert (after["meetings"]["M-1"]["start"], after["meetings"]["M-2"]["end"]) == ("10:00", "10:00")
+
+
+def move(state: State, *moves: tuple[str, str, str]) -> tuple[Any, State]:
+    named = [{"meeting_id": meeting_id, "date": date, "start": start} for meeting_id, date, start in moves]
+    return do(state, "move_meetings", moves=named)
+
+
+def test_a_meeting_that_cannot_be_moved_away_stands_in_the_way_of_one_moved_to_its_place(state: State) -> None:
+    result, after = move(state, ("M-1", DAY, "10:00"), ("M-2", SATURDAY, "10:00"))
+    assert result["error"].startswith("nothing moved: M-1: p-nolan busy from 10:00 to 11:00 (Two); M-2: ")
+    assert after == state
+
+
+def test_the_others_of_a_call_are_moved_while_a_chain_to_an_impossible_place_is_not(state: State) -> None:
+    state["meetings"]["M-4"] = meeting("Four", "p-nolan", DAY, "16:00", "17:00")
+    result, after = move(state, ("M-4", DAY, "13:00"), ("M-1", DAY, "10:00"), ("M-2", SATURDAY, "10:00"))
+    assert [row["meeting_id"] for row in result["moved"]] == ["M-4"]
+    assert [row["meeting_id"] for row in result["not_moved"]] == ["M-1", "M-2"]
+    assert after["meetings"]["M-4"]["start"] == "13:00"
+
+
+def test_a_meeting_is_moved_where_another_was_to_go_that_has_to_stay(state: State) -> None:
+    moves = (("M-1", DAY, "15:00"), ("M-2", DAY, "15:30"), ("M-4", SATURDAY, "15:00"))
+    state["meetings"]["M-4"] = meeting("Four", "p-nolan", DAY, "15:00", "15:30")
+    result, _ = move(state, *moves)
+    assert [row["meeting_id"] for row in result["moved"]] == ["M-2"]
+    assert result["not_moved"][0] == {"meeting_id": "M-1", "why": "p-nolan busy from 15:30 to 16:30 (Two)"}
+
+
+def test_of_two_moves_of_one_meeting_the_last_holds(state: State) -> None:
+    result, _ = move(state, ("M-1", DAY, "15:00"), ("M-1", DAY, "16:00"))
+    assert [row["start"] for row in result["moved"]] == ["16:00"]
+
+
+PLACES = st.tuples(
+    st.sampled_from([DAY, "2025-06-04", SATURDAY]), st.sampled_from(["09:00", "09:30", "10:00", "14:00"])
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    before=st.lists(PLACES, min_size=2, max_size=6),
+    moves=st.lists(st.tuples(st.integers(0, 5), PLACES), min_size=1, max_size=6),
+)
+def test_whatever_is_moved_nobody_and_no_room_is_booked_twice(
+    before: list[tuple[str, str]], moves: list[tuple[int, tuple[str, str]]]
+) -> None:
+    state = empty_state("2025-06-02", "p-nolan", 1)
+    for number, (date, start) in enumerate(before):
+        other = ("p-weiss", "p-ruiz")[number % 2]
+        schedule = {"title": str(number), "date": date, "start": start, "minutes": 45, "attendees": [other]}
+        state = do(state, "schedule_meeting", **schedule, room="Cedar")[1]
+    result, after = move(state, *((f"M-{number + 1}", date, start) for number, (date, start) in moves))
+    assert clashes(after) == []
+    if "error" not in result:
+        asked = {f"M-{number + 1}" for number, _ in moves}
+        assert {row["meeting_id"] for row in (*result["moved"], *result["not_moved"])} == asked
+
+
+def clashes(state: State) -> list[tuple[str, str]]:
+    """Pairs of meetings at the same time that share people or a room."""
+    return [
+        (one, other)
+        for one, other in combinations(state["meetings"], 2)
+        if (a := state["meetings"][one])["date"] == (b := state["meetings"][other])["date"]
+        and a["start"] < b["end"]
+        and b["start"] < a["end"]
+        and (set(a["attendees"]) & set(b["attendees"]) or (a["room"] is not None and a["room"] == b["room"]))
+    ]
 
 
 def test_a_meeting_of_somebody_else_is_named_while_the_others_are_cancelled(state: State) -> None:

@@ -5,12 +5,12 @@ templates). No other key is beyond the published schema: an error is told by the
 of :mod:`simia.formats.observation`. A malformed call without a name has the name ``""``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from simia.errors import FormatError
 from simia.formats import observation
-from simia.formats.calls import call_of, calls_of, dump_json, record_of, split_calls
+from simia.formats.calls import call_of, calls_of, dump_json, load_json, record_of, split_calls
 from simia.types import (
     AssistantMessage,
     JsonObject,
@@ -22,7 +22,7 @@ from simia.types import (
     UserMessage,
 )
 
-_ROLES = "system, developer, user, assistant, tool"
+_ROLES = "system, developer, user, assistant, tool, function"
 
 
 def render_messages(messages: Sequence[Message], *, reasoning: bool = True) -> list[JsonObject]:
@@ -35,12 +35,14 @@ def parse_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]
 
     Content may be null or a list of text parts, arguments may be an object, reasoning may stand under ``reasoning``.
     A call whose arguments cannot be read becomes a malformed call with its text verbatim. A missing call id becomes
-    ``call_1``, ``call_2`` and so on; an observation without id answers the first call that has none yet.
+    ``call_1``, ``call_2`` and so on, but none that another call has; an observation without id answers the first call
+    that has none yet. ``function_call`` and the role ``function``, as the schema was before there were tools, are one
+    call and its observation: the first open call of its name.
 
     Raises:
         FormatError: an unknown role, or a message without what its role needs; names index and role.
     """
-    reader = _Reader()
+    reader = _Reader(_given_ids(messages))
     return tuple(reader.read(index, record_of(index, message)) for index, message in enumerate(messages))
 
 
@@ -50,7 +52,8 @@ def render_tools(tools: Sequence[ToolSpec]) -> list[JsonObject]:
 
 
 def parse_tools(tools: Sequence[Mapping[str, Any]]) -> tuple[ToolSpec, ...]:
-    """The tools, wrapped in ``function`` or bare. Without ``parameters`` a tool takes none.
+    """The tools, wrapped in ``function`` or bare. Without ``parameters`` a tool takes none; they may be JSON text, as
+    data sets with a fixed schema have them.
 
     Raises:
         FormatError: an entry has no name, or its parameters are no object; names the index.
@@ -85,7 +88,8 @@ def _render(message: Message, reasoning: bool) -> JsonObject:
 class _Reader:
     """Reads messages in order, because ids and names may have to come from the messages before."""
 
-    def __init__(self) -> None:
+    def __init__(self, given_ids: Set[str]) -> None:
+        self._given_ids = given_ids
         self._names: dict[str, str] = {}
         self._open: list[str] = []
         self._count = 0
@@ -98,21 +102,19 @@ class _Reader:
             return self._assistant(index, message)
         if role == "tool":
             return self._tool(index, message)
+        if role == "function":
+            return self._function(index, message)
         if role in ("system", "developer"):
             return SystemMessage(content=_text(index, role, message))
         raise FormatError(f"message {index} has the role {role!r}; known roles: {_ROLES}")
 
     def _assistant(self, index: int, message: Mapping[str, Any]) -> AssistantMessage:
         calls = []
-        spelled_calls = message.get("tool_calls") or ()
-        if not isinstance(spelled_calls, list | tuple):
-            raise FormatError(f"message {index} (assistant) has tool_calls that are no list: {spelled_calls!r:.80}")
-        for spelled in spelled_calls:
+        for spelled in _spelled_calls(index, message):
             function = spelled.get("function") if isinstance(spelled, Mapping) else None
             if not isinstance(function, Mapping):
                 raise FormatError(f"message {index} (assistant) has a tool call without a function: {spelled!r:.80}")
-            self._count += 1
-            call_id = str(spelled.get("id") or f"call_{self._count}")
+            call_id = str(spelled.get("id") or self._next_id())
             name = function.get("name")
             arguments = function.get("arguments", "")
             if not isinstance(arguments, dict | str):
@@ -133,6 +135,19 @@ class _Reader:
             malformed_calls=malformed,
         )
 
+    def _next_id(self) -> str:
+        self._count += 1
+        while f"call_{self._count}" in self._given_ids:
+            self._count += 1
+        return f"call_{self._count}"
+
+    def _function(self, index: int, message: Mapping[str, Any]) -> ToolMessage:
+        name = message.get("name")
+        for call_id in self._open:
+            if name and self._names[call_id] == name:
+                return self._tool(index, {**message, "tool_call_id": call_id})
+        raise FormatError(f"message {index} (function) has the name {name!r}, and no call of that name waits for it")
+
     def _tool(self, index: int, message: Mapping[str, Any]) -> ToolMessage:
         call_id = message.get("tool_call_id")
         if call_id is None:
@@ -150,6 +165,29 @@ class _Reader:
             content=content,
             is_error=is_error,
         )
+
+
+def _spelled_calls(index: int, message: Mapping[str, Any]) -> Sequence[Any]:
+    calls = message.get("tool_calls") or ()
+    if not isinstance(calls, list | tuple):
+        raise FormatError(f"message {index} (assistant) has tool_calls that are no list: {calls!r:.80}")
+    function = message.get("function_call")
+    if function is None:
+        return calls
+    if calls:
+        raise FormatError(f"message {index} (assistant) has both tool_calls and a function_call: keep one of the two")
+    return ({"function": function},)
+
+
+def _given_ids(messages: Sequence[Any]) -> Set[str]:
+    """The ids that calls have already, wherever they stand; what is no call is refused when it is read."""
+    ids = set()
+    for message in messages:
+        calls = message.get("tool_calls") if isinstance(message, Mapping) else None
+        for call in calls if isinstance(calls, list | tuple) else ():
+            if isinstance(call, Mapping) and call.get("id"):
+                ids.add(str(call["id"]))
+    return ids
 
 
 def _text(index: int, role: str, message: Mapping[str, Any]) -> str:
@@ -170,6 +208,13 @@ def _parse_tool(index: int, tool: Mapping[str, Any]) -> ToolSpec:
     parameters = function.get("parameters")
     if parameters is None:
         parameters = {"type": "object", "properties": {}}
+    if isinstance(parameters, str):
+        try:
+            parameters = load_json(parameters)
+        except FormatError as cause:
+            raise FormatError(
+                f"tool {index} ({function['name']}) has parameters that cannot be read: {cause}"
+            ) from cause
     if not isinstance(parameters, dict):
         raise FormatError(f"tool {index} ({function['name']}) has parameters that are no object: {parameters!r:.80}")
     description = function.get("description") or ""

@@ -12,6 +12,7 @@ from simia.errors import FormatError
 from simia.formats import sharegpt
 from simia.seeds.declared import Worlds
 from simia.seeds.distinct import id_of
+from simia.seeds.licence import licence_of
 from simia.seeds.openai import split_policy, task_of
 from simia.seeds.sharegpt import conversation_of, policy_of
 from simia.types import Seed
@@ -33,7 +34,7 @@ class Reader:
     """Turns records into seeds. The split (os, db, alfworld, webshop, kg, mind2web) is the first part of the id."""
 
     def __init__(self, licence: str | None = None) -> None:
-        self._licence = licence or LICENCE
+        self._licence = licence
         self._worlds = Worlds(NAME)
 
     def seed(self, record: Any, seed_id: str) -> Seed:
@@ -51,12 +52,13 @@ class Reader:
             instructions, items = str(items[0].get("value", "")).strip(), items[2:]
         leading, messages = split_policy(sharegpt.parse(items))
         policy = policy_of(record, "\n\n".join(part for part in (instructions, leading) if part))
+        licence = self._licence or licence_of(record) or LICENCE
         return Seed(
             id=name,
-            world=self._worlds.world(policy, None, self._licence),
+            world=self._worlds.world(policy, None, licence),
             task=task_of(None, messages),
             reference=messages,
-            licence=self._licence,
+            licence=licence,
             metadata={"source": NAME, "split": name.partition("_")[0]},
         )
 

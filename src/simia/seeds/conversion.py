@@ -26,6 +26,8 @@ class Written:
 def write_file(path: Path, seeds: Iterable[Seed]) -> Written:
     """Write one record a line, with policy and tools in each; ``path`` is replaced when all are written, or stays.
 
+    A record has one licence, the seed's: where the world's is another, it is lost.
+
     Raises:
         OSError: the file cannot be written.
     """
@@ -39,6 +41,8 @@ def write_file(path: Path, seeds: Iterable[Seed]) -> Written:
             for seed in seeds:
                 file.write(dump_json(_record(seed)).encode() + b"\n")
                 count += 1
+                if seed.licence != seed.world.licence:
+                    lost["licence"] = None
                 if seed.world is not world:
                     world = seed.world
                     lost |= dict.fromkeys(_unheld(world))

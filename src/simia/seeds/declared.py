@@ -8,6 +8,7 @@ from typing import Any
 from simia.errors import FormatError, SchemaError
 from simia.formats import openai
 from simia.formats.calls import load_json
+from simia.formats.reply_schema import reply_schema
 from simia.types import ToolSpec, WorldSpec, content_id
 
 _KEPT_WORLDS = 256
@@ -15,7 +16,8 @@ _NAME = re.compile(r"[^a-z0-9]+")
 
 
 def read_tools(declared: Any) -> tuple[ToolSpec, ...]:
-    """The tools of a list, or of its JSON text, wrapped or bare; ``returns`` and ``source`` may stand beside.
+    """The tools of a list, or of its JSON text, wrapped or bare; ``returns`` and ``source`` may stand beside. Schemas
+    may be JSON text.
 
     Raises:
         FormatError: the declaration is no list of tools.
@@ -37,7 +39,10 @@ def read_tools(declared: Any) -> tuple[ToolSpec, ...]:
 
 
 def check_schemas(tool: ToolSpec) -> None:
-    """Refuse a tool whose schemas are none.
+    """Refuse a tool whose schemas are none, or refer to what a reply's schema cannot be made of.
+
+    That a validator follows a reference is not enough: it knows the meta-schemas of JSON Schema, for example, and no
+    conversation could be asked for.
 
     Raises:
         SchemaError: names the tool, which schema, and what is wrong.
@@ -48,6 +53,7 @@ def check_schemas(tool: ToolSpec) -> None:
         except SchemaError as cause:
             what = "parameters" if part == "arguments_schema" else "returns"
             raise SchemaError(f"tool {tool.name!r}, {what}: {cause}; see https://json-schema.org") from cause
+    reply_schema((tool,), max_exchanges=1, thoughts=False)
 
 
 def name_of(policy: str, otherwise: str) -> str:
@@ -97,6 +103,11 @@ def _completed(tool: ToolSpec, entry: Mapping[str, Any]) -> ToolSpec:
     inner = entry.get("function")
     extra = {**entry, **inner} if isinstance(inner, Mapping) else entry
     returns, source = extra.get("returns"), extra.get("source")
+    if isinstance(returns, str):
+        try:
+            returns = load_json(returns)
+        except FormatError as cause:
+            raise FormatError(f"tool {tool.name!r} has returns that cannot be read: {cause}") from cause
     if returns is not None and not isinstance(returns, dict):
         raise FormatError(f"tool {tool.name!r} has returns that are no object: {returns!r:.80}")
     if source is not None and not isinstance(source, str):

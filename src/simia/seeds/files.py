@@ -81,7 +81,7 @@ def read_file(path: Path, spelling: str, licence: str | None, on_bad: OnBad) -> 
 
 
 def _records(path: Path, on_bad: OnBad) -> Iterator[tuple[int, Any]]:
-    return parquet.rows(path) if path.suffix == ".parquet" else records(path, on_bad)
+    return parquet.rows(path, on_bad) if path.suffix == ".parquet" else records(path, on_bad)
 
 
 def _ignore(error: RecordError) -> None:

@@ -23,8 +23,8 @@ def read(
 ) -> Iterator[Seed]:
     """The seeds of ``source``, at most ``limit``, one at a time. A bad record goes to ``on_bad`` and the next follows.
 
-    ``licence``, an SPDX identifier, overrides what format and record say. Without ``on_bad`` the first bad record
-    is raised.
+    ``licence``, an SPDX identifier, overrides what format, world folder and record say, for seeds and their worlds.
+    Without ``on_bad`` the first bad record is raised.
 
     Raises:
         SeedError: the source is unknown, missing or empty, its format is not recognised, or no record could be read.

@@ -12,6 +12,7 @@ from simia.formats import hermes
 from simia.formats.calls import load_json
 from simia.seeds.declared import Worlds
 from simia.seeds.distinct import id_of
+from simia.seeds.licence import licence_of
 from simia.seeds.openai import split_policy, task_of
 from simia.seeds.sharegpt import conversation_of, policy_of
 from simia.types import Seed
@@ -67,7 +68,7 @@ class Reader:
     """Turns records into seeds."""
 
     def __init__(self, licence: str | None = None) -> None:
-        self._licence = licence or LICENCE
+        self._licence = licence
         self._worlds = Worlds(NAME)
 
     def seed(self, record: Any, seed_id: str) -> Seed:
@@ -83,12 +84,13 @@ class Reader:
         leading, messages = split_policy(hermes.parse(items))
         system = policy_of(record, leading)
         declared = record.get("tools") or _declared_tools(system)
+        licence = self._licence or licence_of(record) or LICENCE
         return Seed(
             id=id_of(record, seed_id),
-            world=self._worlds.world(_policy(system), declared, self._licence),
+            world=self._worlds.world(_policy(system), declared, licence),
             task=task_of(record.get("task"), messages),
             reference=messages,
-            licence=self._licence,
+            licence=licence,
             metadata={"source": NAME},
         )
 

@@ -33,6 +33,7 @@ Step = tuple[str, str]
 """What the agent wrote, and what came back."""
 
 _HISTORY = "llm_history.json"
+_EXECUTED = "env_history.json"
 _SUBTASKS = "subtasks/*.json"
 _NUMBER = re.compile(r"\d+")
 _THINK = re.compile(r"<think>(.*?)</think>", re.DOTALL)
@@ -75,6 +76,21 @@ def read_seeds(path: Path, on_bad: OnBad, licence: str | None = None) -> Iterato
             )
         except FormatError as cause:
             on_bad(RecordError(str(output or subtask), 1, str(cause)))
+
+
+def files(path: Path) -> Iterator[Path]:
+    """Every file that :func:`read_seeds` reads, each once.
+
+    Raises:
+        SeedError: there is nothing of OfficeBench at ``path``.
+    """
+    found: dict[Path, None] = {}
+    for subtask, output in _sources(path):
+        executed = None if output is None else output.with_name(_EXECUTED)
+        for file in (subtask, output, executed):
+            if file is not None and file.is_file():
+                found[file] = None
+    yield from found
 
 
 def _sources(path: Path) -> Iterator[tuple[Path | None, Path | None]]:
@@ -135,11 +151,11 @@ def _history(output: Path) -> tuple[str, list[Step]]:
     prompt = history[-1][1]
     task = _TASK.search(prompt)
     responses = [item[2] for item in history]
-    executed = output.with_name("env_history.json")
+    executed = output.with_name(_EXECUTED)
     if executed.is_file():
         pairs = _json(executed)
         if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-            raise FormatError("env_history.json beside it is no list of [action, observation]")
+            raise FormatError(f"{_EXECUTED} beside it is no list of [action, observation]")
         observations = [str(pair[1] or "") for pair in pairs]
     else:
         observations = [_told_observation(line) for line in _STEP.findall(prompt)]

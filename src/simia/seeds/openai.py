@@ -1,7 +1,8 @@
 """Seeds from chat-completions messages and tools: ``{"messages": [...], "tools": [...]}``, one record each.
 
-A leading system message is the policy. ``tools`` may be JSON text, as datasets with a fixed schema have it. Optional
-keys: ``id``, ``task``, ``initial_state``, ``licence``, ``metadata``. Without ``task`` the first user message is it.
+A leading system message is the policy. ``tools`` may be JSON text, as datasets with a fixed schema have it, or stand
+under ``functions``, as it was called before. Optional keys: ``id``, ``task``, ``initial_state``, ``licence`` or
+``license``, ``metadata``. Without ``task`` the first user message is it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from simia.errors import FormatError
 from simia.formats import openai
 from simia.seeds.declared import Worlds
 from simia.seeds.distinct import id_of
+from simia.seeds.licence import licence_of
 from simia.types import JsonObject, Message, Seed, SystemMessage, UserMessage, WorldSpec
 
 NAME = "openai"
@@ -40,13 +42,12 @@ class Reader:
         if not recognises(record):
             raise FormatError(f"no list under 'messages' in {_shape(record)}: write chat-completions messages there")
         policy, messages = split_policy(openai.parse_messages(record["messages"]))
-        own = record.get("licence", record.get("license"))
-        licence = self._licence or (own if isinstance(own, str) else None)
+        licence = self._licence or licence_of(record)
         if self._world is not None:
             world, licence = self._world, licence or self._world.licence
         else:
             licence = licence or LICENCE
-            world = self._worlds.world(policy, record.get("tools"), licence)
+            world = self._worlds.world(policy, _declared_tools(record), licence)
         return Seed(
             id=id_of(record, seed_id),
             world=world,
@@ -94,6 +95,13 @@ def task_of(declared: Any, messages: Sequence[Message]) -> str:
         if isinstance(message, UserMessage) and message.content.strip():
             return message.content
     raise FormatError("the record has no task, and no user message that could be it")
+
+
+def _declared_tools(record: Mapping[str, Any]) -> Any:
+    tools, functions = record.get("tools"), record.get("functions")
+    if tools and functions:
+        raise FormatError("both 'tools' and 'functions' declare tools: keep one of the two")
+    return tools or functions
 
 
 def _object(record: Mapping[str, Any], key: str) -> JsonObject | None:

@@ -62,11 +62,17 @@ class RecordReader(Protocol):
 def seeds_of(
     path: Path, name: str, numbered: Iterable[tuple[int, Any]], reader: RecordReader, on_bad: OnBad
 ) -> Iterator[Seed]:
-    """The seeds of numbered records; one that cannot be read goes to ``on_bad``. Ids are ``name:number``."""
+    """The seeds of records that come with the number of their line; one that cannot be read goes to ``on_bad``.
+
+    Ids of those that have none are ``name:line``, and of further records on the same line ``name:line.2`` and so on:
+    a JSON array is often written on one line.
+    """
+    last = place = 0
     for line, record in numbered:
+        last, place = line, place + 1 if line == last else 1
         try:
             with boundary(FormatError, "read the record"):
-                seed = reader.seed(record, f"{name}:{line}")
+                seed = reader.seed(record, f"{name}:{line}" if place == 1 else f"{name}:{line}.{place}")
         except (FormatError, SchemaError) as cause:
             on_bad(RecordError(str(path), line, " ".join(str(cause).split())))
         else:
@@ -98,9 +104,25 @@ def _first_bytes(file: BinaryIO) -> bytes:
 
 
 def _is_spread(start: bytes) -> bool:
-    """Whether the first record goes over several lines, so that lines are no records."""
-    first, newline, _ = start.partition(b"\n")
-    return bool(newline) and first.strip(_BLANK) in (b"{", b"")
+    """Whether lines are no records: the first record goes over several, or something stands behind it on its line.
+
+    JSON Lines whose first line was cut off are still lines: within a string no line ends, and one that begins with a
+    brace goes on only where a value may stand.
+    """
+    first, newline, rest = start.partition(b"\n")
+    depth = 0
+    for token in _TOKEN.finditer(first):
+        mark = token.group()
+        if mark == b'"':
+            return False
+        if mark in b"{[":
+            depth += 1
+        elif mark in b"}]":
+            depth -= 1
+            if depth == 0:
+                return bool(first[token.end() :].strip(_BLANK))
+    goes_on = not rest.lstrip(_BLANK).startswith(b"{") or first.rstrip(_BLANK).endswith((b"{", b"[", b",", b":"))
+    return depth > 0 and bool(newline) and goes_on
 
 
 def _values(file: BinaryIO) -> Iterator[tuple[int, bytes]]:

@@ -12,6 +12,7 @@ from simia.errors import FormatError
 from simia.formats import sharegpt
 from simia.seeds.declared import Worlds
 from simia.seeds.distinct import id_of
+from simia.seeds.licence import licence_of
 from simia.seeds.openai import split_policy, task_of
 from simia.types import Seed
 
@@ -72,7 +73,7 @@ class Reader:
         if not items:
             raise FormatError("no list of messages under 'conversations'")
         leading, messages = split_policy(sharegpt.parse(items))
-        licence = self._licence or self._otherwise
+        licence = self._licence or licence_of(record) or self._otherwise
         return Seed(
             id=id_of(record, seed_id),
             world=self._worlds.world(policy_of(record, leading), record.get("tools"), licence),
@@ -84,5 +85,5 @@ class Reader:
 
 
 def apigen_mt_reader(licence: str | None = None) -> Reader:
-    """A reader whose seeds are under APIGen-MT's licence."""
+    """A reader whose seeds are under APIGen-MT's licence, unless a record states its own."""
     return Reader(licence, APIGEN_MT, APIGEN_MT_LICENCE)

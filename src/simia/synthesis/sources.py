@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simia.errors import ExtraMissing, RecordError, SeedError
 from simia.pipeline import Item
-from simia.seeds import bundled_names, read, world_folder
+from simia.seeds import bundled_names, officebench, read, world_folder
 from simia.seeds.front_door import BUNDLED
 from simia.synthesis.recipe import SeedSource
 from simia.types import Seed
@@ -56,11 +56,13 @@ def fingerprint(source: SeedSource) -> dict[str, str]:
     path = Path(source.source).expanduser()
     if not path.exists():
         raise SeedError(f"there are no seeds at {path}: say where they are now with seeds.source=PATH")
-    if not path.is_dir():
-        return {path.name: _digest(path)}
-    if source.format in ("auto", "world") and world_folder.is_world_folder(path):
+    if path.is_dir() and source.format in ("auto", "world") and world_folder.is_world_folder(path):
         return {name: _digest(path / name) for name in _world_files(path)}
-    return {str(file.relative_to(path)): _digest(file) for file in sorted(path.rglob("*.json")) if _is_task(file)}
+    if source.format == officebench.NAME or (source.format == "auto" and officebench.is_officebench(path)):
+        folder = path if path.is_dir() else path.parent
+        return {str(file.relative_to(folder)): _digest(file) for file in officebench.files(path)}
+    # Of any other folder nothing is read, and reading says so.
+    return {} if path.is_dir() else {path.name: _digest(path)}
 
 
 def _version_of_tau2(source: str) -> str:
@@ -74,11 +76,6 @@ def _world_files(folder: Path) -> list[str]:
     settings = world_folder.read_settings(folder)
     named = (settings.policy, settings.tools, settings.state_schema, settings.seeds)
     return [world_folder.WORLD_FILE, *(name for name in named if name is not None)]
-
-
-def _is_task(file: Path) -> bool:
-    """Whether OfficeBench's reader would read the file."""
-    return file.parent.name == "subtasks" or file.name in ("llm_history.json", "env_history.json")
 
 
 def _bad_item(ordinal: int, error: RecordError) -> Item[Seed | RecordError]:

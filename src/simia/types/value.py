@@ -16,10 +16,11 @@ JsonObject = dict[str, Any]
 def canonical_json(value: Any) -> bytes:
     """JSON with sorted keys and no spaces, UTF-8: the same bytes for the same content, on every machine.
 
-    Integers beyond 64 bits, which orjson refuses, are written by the standard library in the same spelling.
+    Integers beyond 64 bits, which orjson refuses, are written by the standard library in the same spelling. NaN and
+    infinity, which JSON lacks, are refused where values enter and not looked for here: orjson writes them as ``null``.
 
     Raises:
-        TypeError: the value is not JSON.
+        TypeError: the value holds what has no JSON, such as an object of a class.
     """
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
@@ -34,7 +35,10 @@ def content_id(value: Any) -> str:
 
 
 class Value(BaseModel):
-    """A frozen value: equality is content, unknown keys are refused, ``content_id`` names it."""
+    """A frozen value: unknown keys are refused, ``content_id`` names it.
+
+    Equality is Python's, field by field, for which ``1``, ``1.0`` and ``True`` are equal; their content ids differ.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

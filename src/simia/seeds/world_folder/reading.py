@@ -79,13 +79,16 @@ def read_world(folder: Path) -> WorldSpec:
 def read_seeds(folder: Path, on_bad: OnBad, licence: str | None = None) -> Iterator[Seed]:
     """The seeds of the folder's ``seeds.jsonl``, all in the folder's world.
 
-    A bad record, such as the second of an id, goes to ``on_bad``.
+    A bad record, such as the second of an id, goes to ``on_bad``. ``licence`` is then that of the world, too; without
+    it a record may state its own, and the world keeps the folder's.
 
     Raises:
         ConfigError: ``world.toml`` cannot be meant.
         SeedError: a file is missing or broken, or there are no seeds.
     """
     world = read_world(folder)
+    if licence is not None:
+        world = world.model_copy(update={"licence": licence})
     path = folder / read_settings(folder).seeds
     reader = DistinctIds(openai.Reader(licence, world))
     yield from seeds_of(path, world.name, records(path, on_bad), reader, on_bad)

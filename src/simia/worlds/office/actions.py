@@ -78,25 +78,24 @@ def schedule_meeting(
 
 
 def move_meetings(state: State, moves: list[JsonObject]) -> JsonObject:
-    moving = [move["meeting_id"] for move in moves]
-    moved: list[JsonObject] = []
-    left: list[JsonObject] = []
-    for place, move in enumerate(moves):
-        meeting_id = move["meeting_id"]
-        try:
-            meeting = _own_meeting(state, meeting_id)
-            length = _minutes(meeting["end"]) - _minutes(meeting["start"])
-            end = _clock(_minutes(move["start"]) + length)
-            target = {**meeting, "date": move["date"], "start": move["start"], "end": end}
-            # Meetings of the same call that have yet to be moved do not stand in the way: swapping two is one call.
-            _demand_possible(state, target, ignoring=moving[place:])
-        except Refused as refusal:
-            left.append({"meeting_id": meeting_id, "why": str(refusal)})
-            continue
-        state["meetings"][meeting_id] = target
-        moved.append(_placed(meeting_id, target))
-    if not moved:
+    asked = {move["meeting_id"]: move for move in moves}  # of two for one meeting the last holds
+    why: dict[str, str] = {}
+    while True:
+        trial = {**state, "meetings": dict(state["meetings"])}
+        refused = _move(trial, [move for meeting_id, move in asked.items() if meeting_id not in why])
+        if not refused:
+            break
+        why |= refused  # those stay where others may have been moved to: all begins anew, with them in the way
+    waiting: list[str] = []
+    while len(waiting) != len(why):  # what was in the way of a refused one may have moved, or stayed, itself
+        waiting, why = [meeting_id for meeting_id in asked if meeting_id in why], {}
+        for meeting_id in waiting:
+            why |= _move(trial, [asked[meeting_id]])
+    left = [{"meeting_id": meeting_id, "why": reason} for meeting_id, reason in why.items()]
+    if len(left) == len(asked):
         raise Refused("nothing moved: " + "; ".join(f"{row['meeting_id']}: {row['why']}" for row in left))
+    state["meetings"] = trial["meetings"]
+    moved = [_placed(meeting_id, state["meetings"][meeting_id]) for meeting_id in asked if meeting_id not in why]
     return {"moved": moved, "not_moved": left}
 
 
@@ -175,6 +174,26 @@ ACTIONS: Mapping[str, Action] = {
         send_mail,
     )
 }
+
+
+def _move(state: State, moves: list[JsonObject]) -> dict[str, str]:
+    """Make the moves that can be made; gives by meeting why another cannot. Meetings that have yet to be moved do not
+    stand in the way: swapping two is one call.
+    """
+    why = {}
+    for place, move in enumerate(moves):
+        meeting_id = move["meeting_id"]
+        try:
+            meeting = _own_meeting(state, meeting_id)
+            length = _minutes(meeting["end"]) - _minutes(meeting["start"])
+            end = _clock(_minutes(move["start"]) + length)
+            target = {**meeting, "date": move["date"], "start": move["start"], "end": end}
+            _demand_possible(state, target, ignoring=[later["meeting_id"] for later in moves[place:]])
+        except Refused as refusal:
+            why[meeting_id] = str(refusal)
+        else:
+            state["meetings"][meeting_id] = target
+    return why
 
 
 def _own_meeting(state: State, meeting_id: str) -> Any:
