@@ -34,6 +34,22 @@ def test_a_date_or_number_or_word_is_no_id(seed: Seed, value: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("result", "key"),
+    [
+        ({"item_ids": ["A-1"]}, "item_id"),
+        ({"orders": ["A-1"]}, "order"),
+        ({"addresses": ["A-1"]}, "addresses"),
+        ({"address": "A-1"}, "address"),
+        ({"status": "A-1"}, "status"),
+        (["A-1"], "id"),
+    ],
+)
+def test_only_the_plural_of_a_list_becomes_a_singular(seed: Seed, result: object, key: str) -> None:
+    ids = Exemplar.of(with_result(seed, result), thoughts=False, budget_chars=8000).ids
+    assert ids == (("book_id", "B-204"), (key, "A-1"))
+
+
+@pytest.mark.parametrize(
     ("old", "shape"),
     [
         ("NL-4702", r"NL-\d{4}"),

@@ -195,6 +195,11 @@ def test_a_reply_that_stays_useless_drops_the_item_by_its_rule(make_item: MakeIt
     assert len(model.requests) == 2
 
 
+@pytest.mark.parametrize("said", [{"user": "a" * 801, "reply": "ok"}, {"user": "hi", "reply": "b" * 1201}])
+def test_a_text_beyond_its_limit_was_not_cut_by_it(make_item: MakeItem, said: JsonObject) -> None:
+    kept(simulated(make_item(), {"task": "x", "exchanges": [{**said, "steps": []}]})[0])
+
+
 def test_a_second_attempt_may_succeed_and_draws_anew(make_item: MakeItem) -> None:
     outcome, model = simulated(make_item(), "nonsense", REPLY)
     assert isinstance(outcome, Kept)

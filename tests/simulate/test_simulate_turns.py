@@ -24,6 +24,7 @@ from simia.types import (
     Trajectory,
     Transition,
     TransitionQuery,
+    WorldSpec,
     canonical_json,
 )
 
@@ -206,6 +207,12 @@ def test_a_user_that_never_leaves_is_truncated_and_dropped(make_item: MakeItem) 
     assert episode.dropped.rule == "max_turns"
 
 
+def test_a_user_that_speaks_once_too_often_is_not_answered(make_item: MakeItem) -> None:
+    episode = Played(make_item(), [TASK, *[HELLO] * 3], [DONE] * 3, [], max_exchanges=2)
+    assert episode.dropped.rule == "max_turns"
+    assert len(episode.agent.requests) == 2
+
+
 def test_a_simulator_that_stays_wrong_is_not_blamed_on_the_agent(make_item: MakeItem) -> None:
     episode = Played(make_item(), [TASK, HELLO], [LEND], ["?", "?", "?"])
     assert episode.dropped.rule == "simulator_failed"
@@ -278,6 +285,28 @@ def test_a_world_without_tracked_state_is_played_from_history(make_item: MakeIte
     trajectory = Played(make_item(seed=seed), [TASK, HELLO, BYE], [LEND, DONE], [answer]).kept
     assert trajectory.deltas == {}
     assert trajectory.initial_state is None
+
+
+def without_schema(make_item: MakeItem, **changes: Any) -> Item[PlannedSeed]:
+    """An item whose seed has a state and whose world says nothing of it."""
+    seed = make_item().value.seed
+    bare = WorldSpec(name="library", policy=seed.world.policy, tools=seed.world.tools, licence="CC0-1.0")
+    return make_item(seed=seed.model_copy(update={"world": bare}), **changes)
+
+
+def test_a_task_is_not_written_from_a_state_that_the_tools_do_not_see(make_item: MakeItem) -> None:
+    answer = {key: LENT[key] for key in ("is_error", "observation")}
+    episode = Played(without_schema(make_item), [TASK, HELLO, BYE], [LEND, DONE], [answer])
+    assert "B-377" not in text_of(episode.user.requests[:1])
+    assert episode.kept.initial_state is None
+
+
+def test_a_fault_changes_nothing_of_a_state_that_is_not_tracked(make_item: MakeItem) -> None:
+    answer = {key: LENT[key] for key in ("is_error", "observation")}
+    item = without_schema(make_item, outcome="recoverable_fault")
+    trajectory = Played(item, [TASK, HELLO, HELLO, BYE], _twice, lambda _: answer).kept
+    assert trajectory.faults
+    assert trajectory.deltas == {}
 
 
 def test_the_same_item_and_replies_give_the_same_requests(make_item: MakeItem) -> None:

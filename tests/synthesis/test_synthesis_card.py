@@ -122,6 +122,19 @@ def test_a_run_exports_its_files_and_a_card_that_agrees_with_them(run: Run) -> N
         assert (report.folder / file.path).stat().st_size == file.size_bytes
 
 
+def test_the_licence_of_a_world_binds_the_records_that_carry_its_policy_and_tools(
+    tmp_path: Path, world: WorldSpec, conversation: Conversation
+) -> None:
+    bound = WorldSpec(name="orders", policy=world.policy, tools=world.tools, licence="CC-BY-NC-4.0")
+    with Run.create(tmp_path / "run", Manifest(run="demo", version="0.1.0", created="now", config={})) as opened:
+        opened.worlds.put(bound)
+        one = Trajectory(**{**dict(conversation()), "world": bound.content_id})
+        opened.stream("postprocess").append_now(0, "k0", Kept(one))
+        report = export(opened, ExportSettings(formats=("trl",)))
+    assert report.licences == ("Apache-2.0", "CC-BY-NC-4.0")
+    assert "**Not for commercial use.** `CC-BY-NC-4.0`" in report.card.read_text()
+
+
 def test_a_second_export_writes_the_same_bytes(run: Run) -> None:
     with run:
         one = export(run, ExportSettings(formats=("trl",)))

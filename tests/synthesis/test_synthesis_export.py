@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from simia.config import checked
-from simia.errors import ConfigError, FormatError, StoreError
+from simia.errors import ConfigError, DiskFull, FormatError, StoreError
 from simia.formats import hermes, llama3, openai, sharegpt
 from simia.synthesis.export import FORMATS, ExportedFile, ExportSettings, write
 from simia.types import (
@@ -181,6 +181,24 @@ def test_a_failed_export_leaves_the_earlier_files_and_nothing_else(
         write(EVERYTHING, breaking(), lambda _: world, tmp_path, ExportSettings())
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "trl/train.jsonl"]
     assert (tmp_path / "trl/train.jsonl").read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk is played by /dev/full")
+@pytest.mark.parametrize("unfinished", ["openai/train.jsonl", "llamafactory/dataset_info.json", "README.md"])
+def test_a_disk_that_is_full_at_the_last_file_leaves_the_earlier_ones(
+    unfinished: str, tmp_path: Path, world: WorldSpec, conversation: Conversation
+) -> None:
+    def exported(reply: str) -> None:
+        formats = ("trl", "openai", "llamafactory")
+        pairs = [(0, conversation(reply=reply))]
+        write(formats, pairs, lambda _: world, tmp_path, ExportSettings(), lambda files: f"# {reply}\n")
+
+    exported("It is pending.")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    (tmp_path / f"{unfinished}.new").symlink_to("/dev/full")
+    with pytest.raises(DiskFull, match=unfinished):
+        exported("It was sent.")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def names_in(folder: Path) -> set[str]:

@@ -305,7 +305,7 @@ def test_lossless_coercion_gives_the_type_that_the_schema_asks_for(
     assert json.dumps(coerced, sort_keys=True) == json.dumps({"order_id": "#W12"} | expected, sort_keys=True)
 
 
-@pytest.mark.parametrize("count", ["05", "5.5", "five", "", 5.5, None, "-0"])
+@pytest.mark.parametrize("count", ["05", "5.5", "five", "", 5.5, None, "-0", "1" * 5000])
 def test_what_cannot_be_coerced_without_loss_is_dropped(
     count: Any, chain: Postprocess, conversation: Conversation
 ) -> None:
@@ -348,6 +348,21 @@ def test_a_leaked_marker_is_dropped(leak: str, chain: Postprocess, conversation:
     assert rule(chain.process(leaking.model_dump_json().encode())) == "leaked_marker"
 
 
+@pytest.mark.parametrize(
+    "observation", ["User: Ann\nAssistant: none", "### User:\nHuman: hello", '{"html":"${price}"}']
+)
+def test_role_words_and_templates_in_what_a_tool_returns_are_data(
+    observation: str, chain: Postprocess, conversation: Conversation
+) -> None:
+    clean = conversation(observation=observation)
+    assert kept(chain.apply(clean)) is clean
+
+
+@pytest.mark.parametrize("leak", ["{}<|im_end|>", "{}</tool_response>", "As an AI language model, I cannot look."])
+def test_what_no_tool_returns_is_a_leak_there_too(leak: str, chain: Postprocess, conversation: Conversation) -> None:
+    assert rule(chain.apply(conversation(observation=leak))) == "leaked_marker"
+
+
 @pytest.mark.parametrize("template", ["Dear {{customer_name}},", "Dear {% name %}", "Dear ${NAME}"])
 def test_an_unfilled_template_is_dropped(template: str, chain: Postprocess, conversation: Conversation) -> None:
     leaking = conversation(reply=template)
@@ -376,6 +391,19 @@ def test_an_ordinary_text_is_no_placeholder(text: str, chain: Postprocess, conve
     assert kept(chain.apply(clean)) is clean
 
 
+@pytest.mark.parametrize(
+    "text", ["XXXX-XXXX-XXXX-4242", "XXXX XXXX XXXX 4242", "4111-XXXX-XXXX-1111", "XXXX-4242", "card #XXXX-4242"]
+)
+def test_a_masked_number_is_no_placeholder(text: str, chain: Postprocess, conversation: Conversation) -> None:
+    clean = conversation(observation=f'{{"card":"{text}"}}', reply=f"It is {text}.")
+    assert kept(chain.apply(clean)) is clean
+
+
+@pytest.mark.parametrize("text", ["XXXX", "XXXX-XXXX", "tax XXXX", "#XXX.", "XXXX xavier", "order XXXX. 5 items"])
+def test_signs_that_mask_nothing_are_a_placeholder(text: str, chain: Postprocess, conversation: Conversation) -> None:
+    assert rule(chain.apply(conversation(reply=text))) == "placeholder_id"
+
+
 def test_an_id_that_the_state_itself_has_is_no_placeholder(world: WorldSpec, conversation: Conversation) -> None:
     chain = Postprocess(PostprocessSettings(passes=("placeholder_ids",)), lambda _: world)
     known = conversation({"order_id": "ABC123"}, initial_state={"orders": {"ABC123": {}}})
@@ -401,7 +429,7 @@ def test_stripping_takes_the_reasoning_and_nothing_else(world: WorldSpec, conver
     clean = conversation()
     thoughtful = with_messages(clean, *clean.messages[:-1], AssistantMessage(content="It is pending.", reasoning="Hm."))
     passes = PostprocessSettings(passes=("strip_reasoning",))
-    assert kept(Postprocess(passes, lambda _: world).apply(thoughtful)) == clean
+    assert kept(Postprocess(passes, lambda _: world).apply(thoughtful)).messages == clean.messages
 
 
 RULES_OF_STRUCTURE = (
@@ -546,19 +574,21 @@ def test_every_true_conversation_of_a_bundled_world_is_kept_untouched(source: st
         assert result.value.raw is raw
 
 
-def test_counts_add_up_and_name_the_pass_the_rule_and_the_repair(
-    chain: Postprocess, conversation: Conversation
-) -> None:
-    for one in (conversation(), conversation("{'order_id': '#W12'}"), conversation(name="nothing")):
-        chain.apply(one)
-    assert chain.counts.as_json() == {
-        "seen": 3,
-        "kept": 2,
-        "changed": {"repair_json": 1},
-        "dropped": {"known_tools": 1},
-        "rules": {"unknown_tool": 1},
-        "repairs": {"repair_json": 1},
-    }
+CHANGED: dict[str, dict[str, Any]] = {
+    "repair_json": {"arguments": "{'order_id': '#W12'}"},
+    "decode_arguments": {"name": "change_order", "arguments": {"order_id": "#W12", "items": "[]"}},
+    "coerce_arguments": {"name": "change_order", "arguments": {"order_id": "#W12", "items": [], "price": "7"}},
+    "separate_reasoning": {"reply": "<think>It is there.</think>It is pending."},
+    "strip_reasoning": {"reply": "<think>It is there.</think>It is pending."},
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_a_pass_changes_is_marked_with_its_name(name: str, world: WorldSpec, conversation: Conversation) -> None:
+    chain = Postprocess(PostprocessSettings(passes=tuple(PASSES)), lambda _: world)
+    marks = {mark.partition(":")[0] for mark in kept(chain.apply(conversation(**CHANGED[name]))).repairs}
+    assert name in marks
+    assert marks <= set(PASSES)
 
 
 def test_a_changed_trajectory_has_its_own_content_id(chain: Postprocess, conversation: Conversation) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simia import __version__
 from simia.errors import ConfigError, CorruptStream, ManifestMismatch, ServerFailed, StoreError
 from simia.models.choose import ChosenModel
 from simia.models.scripted import Answer, ScriptedModel
@@ -68,14 +69,15 @@ def kept(folder: Path) -> list[tuple[int, str, str]]:
 
 
 class StopAfter(Silent):
-    """Sets the event once so many items of the stage ``generate`` are settled."""
+    """Sets the event once so many items of a stage are settled."""
 
-    def __init__(self, count: int, stop: asyncio.Event) -> None:
+    def __init__(self, count: int, stop: asyncio.Event, stage: str = "generate") -> None:
         self.left = count
         self.stop = stop
+        self.stage = stage
 
     def settled(self, stage: str, key: str, outcome: Outcome[Value] | Outcome[bytes]) -> None:
-        self.left -= stage == "generate"
+        self.left -= stage == self.stage
         if self.left <= 0:
             self.stop.set()
 
@@ -246,6 +248,52 @@ def test_a_stop_during_the_export_leaves_the_files_of_the_one_before(tmp_path: P
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
+def exported_alone(folder: Path, *words: str) -> Summary:
+    return asyncio.run(synthesise(shop(*words), cast_of(conversation), folder, resume=True, stages=("export",)))
+
+
+def test_the_files_stay_where_the_stage_before_the_export_was_stopped(tmp_path: Path) -> None:
+    async def stopped() -> Summary:
+        stop = asyncio.Event()
+        observer = StopAfter(5, stop, "postprocess")
+        cast = cast_of(conversation)
+        stages = ("postprocess", "export")
+        return await synthesise(
+            shop(), cast, tmp_path / "run", resume=True, stages=stages, observer=observer, stop=stop
+        )
+
+    taken(shop(), tmp_path / "run")
+    before = (tmp_path / "run/export/trl/train.jsonl").read_bytes()
+    assert asyncio.run(stopped()).interrupted
+    with pytest.raises(ConfigError, match=r"25 conversations of .* not postprocessed yet: run simia postprocess .*run"):
+        exported_alone(tmp_path / "run")
+    assert (tmp_path / "run/export/trl/train.jsonl").read_bytes() == before
+
+
+def test_conversations_that_came_later_must_be_postprocessed_before_they_are_exported(tmp_path: Path) -> None:
+    taken(shop(), tmp_path / "run")
+    grown = shop("count=33")
+    asyncio.run(synthesise(grown, cast_of(conversation), tmp_path / "run", resume=True, stages=("generate",)))
+    with pytest.raises(ConfigError, match=r"3 conversations of .* not postprocessed yet"):
+        exported_alone(tmp_path / "run", "count=33")
+
+
+def test_an_export_of_what_was_never_postprocessed_names_the_command(tmp_path: Path) -> None:
+    cast = cast_of(conversation)
+    asyncio.run(synthesise(shop(), cast, tmp_path / "run", stages=("prefilter", "generate")))
+    with pytest.raises(ConfigError, match=r"no postprocessed conversations yet: run simia postprocess .*run"):
+        exported_alone(tmp_path / "run")
+
+
+def test_a_run_from_seeds_of_another_fingerprint_may_not_be_gone_on_with(tmp_path: Path) -> None:
+    taken(shop(), tmp_path / "run")
+    path = tmp_path / "run/run.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(manifest | {"seeds": {"bundled:shop": f"simia {__version__}"}}))
+    with pytest.raises(ManifestMismatch, match="seeds"):
+        taken(shop(), tmp_path / "run", resume=True)
+
+
 def test_another_configuration_may_not_resume_a_run_and_is_told_which_key(tmp_path: Path) -> None:
     taken(shop(), tmp_path / "run")
     with pytest.raises(ManifestMismatch, match=r"simulate\.temperature: was 1\.0, now 0\.5"):
@@ -333,6 +381,11 @@ def test_a_recipe_file_may_name_the_home(tmp_path: Path, monkeypatch: pytest.Mon
     recipe = read_recipe(str(tmp_path / "mine.toml"), [])
     assert recipe.seeds.source == str(tmp_path / "home/seeds.jsonl")
     assert recipe.model.prices == tmp_path / "home/p.toml"
+
+
+def test_a_recorded_part_has_no_seed_of_its_own() -> None:
+    with pytest.raises(ConfigError, match=r"set seed, not plan\.seed"):
+        recipe_of(shop().recorded() | {"plan": {"seed": 3}}, [])
 
 
 def test_what_a_run_records_gives_its_recipe_again() -> None:

@@ -177,7 +177,8 @@ def _warnings(licences: Sequence[str]) -> list[str]:
     bound = [licence for licence in licences if _NON_COMMERCIAL in licence.upper()]
     if not bound:
         return []
-    return [f"Made from seeds whose licence forbids commercial use ({', '.join(bound)}); it binds this data set too."]
+    names = ", ".join(bound)
+    return [f"Made from seeds or a world whose licence forbids commercial use ({names}); it binds this data set too."]
 
 
 def _reason_panels(funnel: Funnel) -> Iterator[Panel]:

@@ -18,6 +18,8 @@ P = TypeVar("P", bound=Hashable)
 _ID = re.compile(r"(?=.*\d)[#\w-]{3,24}\Z", re.ASCII)
 _MAIL = re.compile(r"[\w.+-]@([\w-]+\.[\w.-]*\w)")
 _DATE_OR_NUMBER = re.compile(r"\d{4}-\d\d(-\d\d)?\Z|[\d-]{1,7}\Z")
+# The s of item_ids; not that of addresses or status.
+_PLURAL = re.compile(r"(?<!se)(?<![su])s\Z")
 _MOST_IDS = 8
 _PER_NAME = 2
 _MOST_ENTRIES = 3
@@ -94,9 +96,9 @@ def _ids(value: JsonObject) -> tuple[tuple[str, str], ...]:
                 walk(name, entry)
         elif isinstance(node, list):
             for entry in node:
-                walk(key, entry)
+                walk(_PLURAL.sub("", key), entry)
         elif isinstance(node, str) and _ID.match(node) and not _DATE_OR_NUMBER.match(node):
-            known = found.setdefault(key.removesuffix("s") or "id", [])
+            known = found.setdefault(key or "id", [])
             if node not in seen and len(known) < _PER_NAME:
                 known.append(node)
             seen.add(node)

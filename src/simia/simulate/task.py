@@ -11,6 +11,7 @@ from simia.simulate.planned import Draws, PlannedSeed
 from simia.simulate.schemas import TASK
 from simia.simulate.settings import SimulateSettings
 from simia.simulate.state_view import excerpt
+from simia.simulate.tracked import tracked_state
 from simia.types import ChatModel, ChatRequest, Sampling, SystemMessage, UserMessage, WorldSpec
 
 PROMPTS = ("turns_task", "turns_task_item")
@@ -19,7 +20,9 @@ _MAX_TOKENS = 600
 
 
 class TaskWriter:
-    """Writes what the user wants: another task than the seed's, about things that the seed's initial state holds."""
+    """Writes what the user wants: another task than the seed's, about things that the seed's initial state holds where
+    the tools see it too.
+    """
 
     def __init__(self, model: ChatModel, settings: SimulateSettings) -> None:
         self._model = model
@@ -32,9 +35,10 @@ class TaskWriter:
         world = seed.world
         draws = Draws(settings.seed, planned.item_id, planned.attempt)
         state = None
-        if seed.initial_state is not None:
+        tracked = tracked_state(world, seed.initial_state)
+        if tracked is not None:
             # Any record may be the new task's: which ones a large state shows is drawn by the item.
-            shuffled = {name: _shuffled(table, draws) for name, table in seed.initial_state.items()}
+            shuffled = {name: _shuffled(table, draws) for name, table in tracked.items()}
             state, _ = excerpt(shuffled, (), settings.state_chars)
         tag = draws.tag("task/fence", (seed.task, state or ""))
         content = load("turns_task_item").render(

@@ -23,6 +23,7 @@ from simia.types import (
     JsonObject,
     Message,
     Sampling,
+    State,
     StateDelta,
     SystemMessage,
     ToolMessage,
@@ -37,6 +38,13 @@ PROMPTS = ("turns_tools", "turns_tools_call")
 
 _MAX_EXAMPLES = 2
 _EXAMPLE_CHARS = 1200
+
+
+def tracked_state(world: WorldSpec, state: State | None) -> State | None:
+    """``state`` if it is tracked: shown to whoever plays, and changed by calls. None for a world without state schema,
+    which says nothing of what a change may be.
+    """
+    return None if world.state_schema is None else state
 
 
 class TrackedDynamics:
@@ -60,13 +68,14 @@ class TrackedDynamics:
     def request(self, query: TransitionQuery) -> ChatRequest:
         """The question that a fitting call becomes."""
         settings, world, call = self._settings, query.world, query.call
-        tracked = _is_tracked(query)
+        before = tracked_state(world, query.state)
+        tracked = before is not None
         call_text = dump_json({"name": call.name, "arguments": call.arguments})
         history = shown_history(query.history, settings.history_chars)
         examples = () if tracked else _examples(query.reference, call.name)
         state, not_shown = None, ""
-        if tracked and query.state is not None:
-            state, not_shown = excerpt(query.state, words_of(call.arguments), settings.state_chars)
+        if before is not None:
+            state, not_shown = excerpt(before, words_of(call.arguments), settings.state_chars)
         opening = query.history[0].content if query.history else ""
         draws = Draws(settings.seed, content_id([world.content_id, opening]))
         tag = draws.tag("tools/fence", (history, call_text, state or "", *examples))
@@ -103,8 +112,8 @@ class TrackedDynamics:
         """
         problem = call_problem(query.world, query.call)
         if problem is not None:
-            text = dump_json({"error": problem})
-            return Transition(observation=text, is_error=True, delta=StateDelta() if _is_tracked(query) else None)
+            delta = None if tracked_state(query.world, query.state) is None else StateDelta()
+            return Transition(observation=dump_json({"error": problem}), is_error=True, delta=delta)
 
         def read(value: Any) -> Transition:
             return _read(value, query)
@@ -119,10 +128,6 @@ class TrackedDynamics:
             tracked=tracked,
         )
         return SystemMessage(content=content)
-
-
-def _is_tracked(query: TransitionQuery) -> bool:
-    return query.state is not None and query.world.state_schema is not None
 
 
 def _examples(reference: tuple[Message, ...], name: str) -> tuple[str, ...]:
@@ -153,22 +158,23 @@ def _read(value: Any, query: TransitionQuery) -> Transition:
         if wrong:
             raise FormatError(f"the observation does not fit what {query.call.name} returns: {'; '.join(wrong)}")
     text = observation if isinstance(observation, str) else dump_json(observation)
-    if query.state is None or not _is_tracked(query):
+    before = tracked_state(query.world, query.state)
+    if before is None:
         return Transition(observation=text, is_error=is_error)
     delta = _read_changes(value.get("changes", []))
     if is_error and delta.size:
         raise FormatError('a refused call changes nothing: "changes" must be empty')
     try:
-        after = delta.apply(query.state)
+        after = delta.apply(before)
     except StateError as cause:
         raise FormatError(f"the changes do not fit the state: {cause}") from cause
     if delta.size:
-        before = violations(query.world, query.state)
-        broken = [sentence for sentence in violations(query.world, after) if sentence not in before]
+        known = violations(query.world, before)
+        broken = [sentence for sentence in violations(query.world, after) if sentence not in known]
         if broken:
             raise FormatError(f"the changes break the state: {'; '.join(broken)}")
     # Changes that change nothing (a value put again) are left out, so that the delta's size is its true size.
-    return Transition(observation=text, is_error=is_error, delta=StateDelta.between(query.state, after))
+    return Transition(observation=text, is_error=is_error, delta=StateDelta.between(before, after))
 
 
 def _read_changes(changes: Any) -> StateDelta:

@@ -163,12 +163,14 @@ class TrajectorySimulator:
         return Kept(trajectory)
 
     def _cut_text(self, messages: Sequence[Message]) -> str:
-        """Which text ends only because the schema lets it be no longer: a model that runs on, and half a sentence."""
+        """Which text ends only because the schema lets it be no longer: a model that runs on, and half a sentence. A
+        longer text was not cut: its server does not keep to the schema.
+        """
         if not self._settings.structured:
             return ""
         for position, message in enumerate(messages, 1):
             allowed = {"user": self._limits.user, "assistant": self._limits.reply}.get(message.role)
-            if allowed is not None and len(message.content) >= allowed:
+            if allowed is not None and len(message.content) == allowed:
                 return f"message {position} ({message.role}) fills all of its {allowed} characters"
         return ""
 

@@ -15,7 +15,7 @@ from simia.simulate.faults import fault_transition, planned_faults
 from simia.simulate.planned import Draws, PlannedSeed
 from simia.simulate.settings import SimulateSettings
 from simia.simulate.task import TaskWriter
-from simia.simulate.tracked import TrackedDynamics
+from simia.simulate.tracked import TrackedDynamics, tracked_state
 from simia.simulate.user import SimulatedUser
 from simia.types import (
     AssistantMessage,
@@ -83,7 +83,6 @@ class TurnSimulator:
         self._tasks = TaskWriter(user_model or model, settings)
         self._user = SimulatedUser(user_model or model, settings)
         self._agent = SimulatedAgent(agent_model or model, settings)
-        self._tracked = TrackedDynamics(model, settings) if dynamics is None else None
         self._dynamics: Dynamics = dynamics or TrackedDynamics(model, settings)
         self._prompts = hashes(PROMPTS)
         tools = model.name if dynamics is None else f"program {type(dynamics).__name__}"
@@ -100,6 +99,7 @@ class TurnSimulator:
         planned = item.value
         seed, plan = planned.seed, planned.plan
         draws = self._draws(planned)
+        tools = self._dynamics if isinstance(self._dynamics, TrackedDynamics) else None
         exchanges = self._exchanges(planned)
         yield self._tasks.request(planned)
         for index, message in enumerate(seed.reference):
@@ -108,12 +108,13 @@ class TurnSimulator:
                 yield self._user.request(seed.task, plan, exchanges, past, draws)
             elif isinstance(message, AssistantMessage):
                 yield self._agent.request(seed.world, past, draws, plan.reasoning)
-                for call in message.tool_calls if self._tracked is not None else ():
+                for call in message.tool_calls:
+                    if tools is None or call_problem(seed.world, call) is not None:
+                        continue
                     query = TransitionQuery(
                         world=seed.world, call=call, state=seed.initial_state, history=past, reference=seed.reference
                     )
-                    if self._tracked is not None and call_problem(seed.world, call) is None:
-                        yield self._tracked.request(query)
+                    yield tools.request(query)
         yield self._user.request(seed.task, plan, exchanges, seed.reference, draws)
 
     async def __call__(self, item: Item[PlannedSeed]) -> Outcome[Trajectory]:
@@ -125,7 +126,7 @@ class TurnSimulator:
                 planned=planned,
                 draws=draws,
                 task=await self._tasks.write(planned),
-                state=planned.seed.initial_state,
+                state=tracked_state(planned.seed.world, planned.seed.initial_state),
                 faults_due=planned_faults(planned.plan, draws),
             )
             stop = await self._play(episode)
@@ -140,10 +141,12 @@ class TurnSimulator:
     async def _play(self, episode: _Episode) -> StopReason:
         planned, settings, messages = episode.planned, self._settings, episode.messages
         exchanges = self._exchanges(planned)
-        for _ in range(settings.max_exchanges + 1):
+        for left in range(settings.max_exchanges, -1, -1):
             turn = await self._user.next(episode.task, planned.plan, exchanges, tuple(messages), episode.draws)
             if turn.done:
                 return StopReason.COMPLETED
+            if not left:
+                break
             messages.append(UserMessage(content=turn.say))
             stop = await self._act(episode)
             if stop is not None:
@@ -218,7 +221,7 @@ class TurnSimulator:
                 licence=seed.licence,
             ),
             plan=planned.plan,
-            initial_state=seed.initial_state,
+            initial_state=tracked_state(seed.world, seed.initial_state),
             deltas=episode.deltas,
             faults=tuple(episode.faults),
             repairs=("json",) if episode.repaired else (),

@@ -24,6 +24,11 @@ class Cast:
     chosen: dict[str, ChosenModel]
 
     @property
+    def main(self) -> ChosenModel:
+        """The recipe's own model, or, where no role plays by it, that of the first role."""
+        return next(iter(self.chosen.values()))
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """One sentence per model for the user: which, for what, and why."""
         by_reason: dict[str, list[str]] = {}
@@ -38,7 +43,7 @@ class Cast:
         """The models' names for the manifest."""
         names = {role: chosen.name for role, chosen in self.chosen.items()}
         if len(set(names.values())) == 1:
-            return names["model"]
+            return self.main.name
         return ", ".join(f"{role} {name}" for role, name in names.items())
 
     def settled(self, recipe: Recipe) -> Recipe:
@@ -54,7 +59,7 @@ class Cast:
     def price_of(self, model: str) -> Price | None:
         """The price of a model of this cast by the name that its replies carry, or None where none is known."""
         by_name = {chosen.name: chosen for chosen in self.chosen.values()}
-        return _price(by_name.get(model) or self.chosen["model"], model)
+        return _price(by_name.get(model) or self.main, model)
 
     def price_of_role(self, role: str) -> Price | None:
         """The price of the model that plays ``role``, or None where none is known.
@@ -73,7 +78,7 @@ class Cast:
         ceilings = [chosen.settings.max_cost for chosen in self.chosen.values() if chosen.settings.max_cost is not None]
         for role, chosen in self.chosen.items():
             if self.price_of_role(role) is None and ceilings:
-                table = "model" if chosen is self.chosen["model"] else f"roles.{role}"
+                table = "model" if chosen is self.chosen.get("model") else f"roles.{role}"
                 line = f"models.{json.dumps(chosen.name)} = {{ input = 0.15, output = 0.60 }}"
                 raise ConfigError(
                     f"no price is known for the model {chosen.name!r}, so no run with it can be kept below "
@@ -96,19 +101,24 @@ def _price(chosen: ChosenModel, name: str) -> Price | None:
     return FREE if chosen.is_local else PriceTable(chosen.settings.prices).price(name)
 
 
+def _below(max_cost: float | None, settings: ModelSettings) -> ModelSettings:
+    return settings if settings.max_cost is not None else settings.model_copy(update={"max_cost": max_cost})
+
+
 def choose_cast(recipe: Recipe, env: Mapping[str, str]) -> Cast:
-    """The models that the recipe's roles mean.
+    """The models that the recipe's roles mean. The recipe's own one is among them, and first, if anybody needs it: the
+    writer of whole conversations, or a role without settings of its own. Its ceiling is the run's: it holds for roles
+    that have none.
 
     Raises:
         ConfigError, ModelError: a model cannot be had; the message says what to do.
     """
-    wanted: dict[str, ModelSettings] = {"model": recipe.model}
-    roles = recipe.roles
-    for role in ("user", "agent", "tools"):
-        if recipe.simulate.mode == "turns":
-            wanted[role] = getattr(roles, role) or recipe.model
-    if recipe.prefilter.judge:
-        wanted["judge"] = roles.judge or recipe.model
+    players = ("user", "agent", "tools") if recipe.simulate.mode == "turns" else ("model",)
+    roles = (*players, "judge") if recipe.prefilter.judge else players
+    own: dict[str, ModelSettings | None] = {role: getattr(recipe.roles, role, None) for role in roles}
+    wanted = {"model": recipe.model} if None in own.values() else {}
+    for role, settings in own.items():
+        wanted[role] = recipe.model if settings is None else _below(recipe.model.max_cost, settings)
     known: dict[str, ChosenModel] = {}
     chosen = {}
     for role, settings in wanted.items():
@@ -133,7 +143,7 @@ async def _opened(
         for role, chosen in cast.chosen.items():
             if id(chosen) not in stacks:
                 bare = await opened.enter_async_context(chosen.open())
-                own = limit if role == "model" else None
+                own = limit if chosen is cast.main else None
                 stacks[id(chosen)] = build_stack(
                     bare,
                     chosen.settings,

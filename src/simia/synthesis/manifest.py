@@ -40,10 +40,8 @@ def manifest_to_resume(recipe: Recipe, cast: Cast, folder: Path, stages: tuple[s
         made.add("export")
     manifest = found
     if ASKING & set(stages):
-        # Only the prefilter reads seed files: what it kept stays what it is, wherever they have gone since. And an
-        # earlier version named a packaged source by the version of simia, which still says which seeds were meant.
-        is_known = "prefilter" not in stages or found.seeds == {recipe.seeds.source: f"simia {__version__}"}
-        manifest = manifest_of(recipe, cast, seeds=found.seeds if is_known else None)
+        # Only the prefilter reads seed files: what it kept stays what it is, wherever they have gone since.
+        manifest = manifest_of(recipe, cast, seeds=None if "prefilter" in stages else found.seeds)
     config = recipe.recorded()
     for key, stage in USED_BY.items():
         if stage in made and stage not in stages and key in found.config:

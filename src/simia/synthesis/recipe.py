@@ -39,7 +39,6 @@ FREE = frozenset(
         "config.postprocess",
         "config.dedup",
         "config.export",
-        *(f"config.{part}.seed" for part in _SEEDED),  # an earlier version wrote them down
         *(f"config.{model}.{key}" for model in _MODELS for key in _OPERATIONAL),
     }
 )
@@ -150,9 +149,7 @@ def recipe_of(config: JsonObject, overrides: list[str]) -> Recipe:
     Raises:
         ConfigError: a key or value is wrong; the message names the key.
     """
-    # An earlier version wrote the seeds of the parts down, which decided nothing.
-    parts = {name: {key: value for key, value in _table(config, name).items() if key != "seed"} for name in _SEEDED}
-    return _overridden({**config, **parts}, overrides, "the recipe in run.json")
+    return _overridden(config, overrides, "the recipe in run.json")
 
 
 def _overridden(settings: dict[str, Any], overrides: list[str], origin: str) -> Recipe:

@@ -83,7 +83,7 @@ async def synthesise(
         meter = Meter(run.load_meter())
         if resume:
             meter.catch_up(run.replies.usage(), cast.price_of)
-        limit = AdaptiveLimit(cast.chosen["model"].settings.max_in_flight)
+        limit = AdaptiveLimit(cast.main.settings.max_in_flight)
         if watch is not None:
             watch(meter, limit)
         context = Context(recipe, cast, run, meter, observer or Silent(), stop, limit)

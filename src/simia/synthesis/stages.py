@@ -1,6 +1,7 @@
 """The four stages of a synthesis run, each over the open run: what goes in, what is done to it, where it goes."""
 
 import asyncio
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -177,10 +178,13 @@ def export_run(run: Run, recipe: Recipe, *, stop: asyncio.Event | None = None) -
 
     Raises:
         ExportStopped: ``stop`` was set; an earlier export is as it was.
-        ConfigError: nothing was postprocessed yet.
+        ConfigError: not everything that was generated is postprocessed, because it grew since or the stage was stopped.
         StoreError: a file cannot be written.
     """
-    stream = run.stream("postprocess")
-    if not stream.counts().seen and "postprocess" not in run.stream_names():
-        raise ConfigError(f"{run.folder} has no postprocessed conversations yet: run the stage postprocess first")
+    remedy = f"run simia postprocess {shlex.quote(str(run.folder))} first"
+    if "postprocess" not in run.stream_names():
+        raise ConfigError(f"{run.folder} has no postprocessed conversations yet: {remedy}")
+    left = run.stream("generate").counts().kept - run.stream("postprocess").counts().seen
+    if left > 0:
+        raise ConfigError(f"{left:,} conversations of {run.folder} are not postprocessed yet: {remedy}")
     return export(run, recipe.export, stop=stop)

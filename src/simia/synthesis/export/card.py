@@ -124,8 +124,9 @@ def _opening(card: Card) -> str:
 
 def _licence(card: Card) -> str:
     names = ", ".join(f"`{licence}`" for licence in sorted(card.licences)) or "unknown"
-    text = f"## Licence\n\nThe seeds that these conversations were made from are under: {names}. "
-    text += "A conversation is under the licence of its seed; the whole set is under all of them together.\n"
+    text = f"## Licence\n\nThe seeds and worlds that these conversations were made from are under: {names}. "
+    text += "A conversation is under the licence of its seed, and under that of its world, whose policy and tools it "
+    text += "carries; the whole set is under all of them together.\n"
     forbidden = non_commercial(card.licences)
     if forbidden:
         text += (

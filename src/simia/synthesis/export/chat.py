@@ -52,12 +52,16 @@ class TrlWriter:
         messages = trl_messages(trajectory, world, self._reasoning)
         self._file.write(line({"messages": messages, "tools": self._tools.of(world)}))
 
-    def close(self) -> tuple[ExportedFile, ...]:
+    def finish(self) -> tuple[ExportedFile, ...]:
         """The one file."""
-        return (self._file.close(),)
+        return (self._file.finish(),)
+
+    def place(self) -> None:
+        """Put it in place."""
+        self._file.place()
 
     def abort(self) -> None:
-        """Leave no file behind."""
+        """Leave nothing behind that is not in place."""
         self._file.abort()
 
 
@@ -87,10 +91,14 @@ class OpenAIWriter:
             record |= {"tools": self._tools.of(world), "parallel_tool_calls": parallel}
         self._file.write(line(record))
 
-    def close(self) -> tuple[ExportedFile, ...]:
+    def finish(self) -> tuple[ExportedFile, ...]:
         """The one file."""
-        return (self._file.close(),)
+        return (self._file.finish(),)
+
+    def place(self) -> None:
+        """Put it in place."""
+        self._file.place()
 
     def abort(self) -> None:
-        """Leave no file behind."""
+        """Leave nothing behind that is not in place."""
         self._file.abort()

@@ -1,4 +1,4 @@
-"""Export files: streamed, hashed while they are written, and in place only once they are whole."""
+"""Export files: streamed, hashed while they are written, and in place only once all of them are whole."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ class ExportedFile:
 
 
 class NewFile:
-    """A file under a name of its own until :meth:`close` puts it in place; :meth:`abort` leaves no trace.
+    """A file under a name of its own until :meth:`place`; :meth:`abort` leaves no trace of an unplaced one.
 
     Raises:
         DiskFull: nothing more can be written.
@@ -40,7 +40,7 @@ class NewFile:
         self._records = 0
         with disk(self._scratch, "write"):
             self._final.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(self._scratch, "wb", buffering=1 << 20)  # noqa: SIM115 - closed by close or abort
+            self._file = open(self._scratch, "wb", buffering=1 << 20)  # noqa: SIM115 - closed by finish or abort
 
     def write(self, content: bytes, records: int = 1) -> None:
         """Append ``content``, which holds ``records`` records."""
@@ -50,18 +50,22 @@ class NewFile:
         self._size += len(content)
         self._records += records
 
-    def close(self) -> ExportedFile:
-        """Put the file in place, on the disk when this returns."""
-        with disk(self._final, "write"):
+    def finish(self) -> ExportedFile:
+        """The whole file, on the disk when this returns, but not yet in its place."""
+        with disk(self._scratch, "write"):
             self._file.flush()
             sync_data(self._file.fileno())
             self._file.close()
-            os.replace(self._scratch, self._final)
-            sync_folder(self._final.parent)
         return ExportedFile(self._path, self._target, self._records, self._size, self._digest.hexdigest())
 
+    def place(self) -> None:
+        """Put the finished file in the place of an earlier one; durable when this returns."""
+        with disk(self._final, "write"):
+            os.replace(self._scratch, self._final)
+            sync_folder(self._final.parent)
+
     def abort(self) -> None:
-        """Throw away what was written; harmless after :meth:`close`."""
+        """Throw away what was written; harmless after :meth:`place`."""
         with suppress(OSError):
             self._file.close()
         with suppress(OSError):

@@ -56,10 +56,10 @@ class ParquetWriter:
         if len(self._messages) == _ROWS:
             self._flush()
 
-    def close(self) -> tuple[ExportedFile, ...]:
+    def finish(self) -> tuple[ExportedFile, ...]:
         """The one file."""
         self._flush()
-        with disk(self._final, "write"):
+        with disk(self._scratch, "write"):
             self._writer.close()
             digest = hashlib.sha256()
             with open(self._scratch, "rb") as file:
@@ -67,12 +67,16 @@ class ParquetWriter:
                     digest.update(chunk)
                 os.fsync(file.fileno())
             size = self._scratch.stat().st_size
-            os.replace(self._scratch, self._final)
-            sync_folder(self._final.parent)
         return (ExportedFile(_PATH, "trl-parquet", self._records, size, digest.hexdigest()),)
 
+    def place(self) -> None:
+        """Put it in place."""
+        with disk(self._final, "write"):
+            os.replace(self._scratch, self._final)
+            sync_folder(self._final.parent)
+
     def abort(self) -> None:
-        """Leave no file behind."""
+        """Leave nothing behind that is not in place."""
         with suppress(OSError):
             self._writer.close()
         with suppress(OSError):

@@ -40,7 +40,8 @@ class LlamaFactoryWriter:
         )
         self._sharegpt = NewFile(folder, _data_path(f"{self._name}_sharegpt"), "llamafactory")
         self._hermes = NewFile(folder, _data_path(f"{self._name}_hermes"), "llamafactory")
-        self._info: NewFile | None = None
+        self._info = NewFile(folder, _INFO, "llamafactory")
+        self._files = (self._sharegpt, self._hermes, self._info)
 
     def add(self, trajectory: Trajectory, world: WorldSpec) -> None:
         """One record in each data set."""
@@ -51,25 +52,26 @@ class LlamaFactoryWriter:
         conversations = _alternating(hermes.render(messages, keys="sharegpt"))
         self._hermes.write(line({"conversations": conversations, "system": self._hermes_system.of(world)}))
 
-    def close(self) -> tuple[ExportedFile, ...]:
-        """Both data sets, then the file that registers them; at last those of another name are removed."""
-        data_sets = (self._sharegpt.close(), self._hermes.close())
-        earlier = _registered_name(self._folder / _INFO)
-        self._info = NewFile(self._folder, _INFO, "llamafactory")
+    def finish(self) -> tuple[ExportedFile, ...]:
+        """Both data sets, and the file that registers them."""
         self._info.write(orjson.dumps(_dataset_info(self._name), option=orjson.OPT_INDENT_2) + b"\n", records=0)
-        info = self._info.close()
+        return tuple(file.finish() for file in self._files)
+
+    def place(self) -> None:
+        """Put the data sets in place, then the file that registers them; at last those of another name are removed."""
+        earlier = _registered_name(self._folder / _INFO)
+        for file in self._files:
+            file.place()
         if earlier is not None and earlier != self._name:
             for name in _dataset_info(earlier):
                 path = self._folder / _data_path(name)
                 with disk(path, "remove"):
                     path.unlink(missing_ok=True)
-        return (*data_sets, info)
 
     def abort(self) -> None:
-        """Leave no unfinished file behind."""
-        for file in (self._sharegpt, self._hermes, self._info):
-            if file is not None:
-                file.abort()
+        """Leave nothing behind that is not in place."""
+        for file in self._files:
+            file.abort()
 
 
 class Llama3Writer:
@@ -91,12 +93,16 @@ class Llama3Writer:
         messages = llama3.render(spoken(trajectory, reasoning=False))
         self._file.write(line({"messages": [self._system.of(world), *messages]}))
 
-    def close(self) -> tuple[ExportedFile, ...]:
+    def finish(self) -> tuple[ExportedFile, ...]:
         """The one file."""
-        return (self._file.close(),)
+        return (self._file.finish(),)
+
+    def place(self) -> None:
+        """Put it in place."""
+        self._file.place()
 
     def abort(self) -> None:
-        """Leave no file behind."""
+        """Leave nothing behind that is not in place."""
         self._file.abort()
 
 

@@ -7,15 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simia.store import Run
-from simia.store.atomic import write_atomically
 from simia.synthesis.export.card import Card, StageCounts, non_commercial, render
 from simia.synthesis.export.files import ExportedFile
 from simia.synthesis.export.settings import ExportSettings
-from simia.synthesis.export.write import write
+from simia.synthesis.export.write import CARD, write
 from simia.types import Trajectory
-
-CARD = "README.md"
-"""The name of the card in the export folder."""
 
 _STAGES = ("prefilter", "generate", "postprocess")
 _MENDED_JSON = "json"  # the one mark in ``Trajectory.repairs`` that the simulator sets, and no pass
@@ -23,7 +19,9 @@ _MENDED_JSON = "json"  # the one mark in ``Trajectory.repairs`` that the simulat
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What was written. ``licences`` are those of the exported records, and those that the run was given."""
+    """What was written. ``licences`` are those of the exported records, those of their worlds, whose policy and tools
+    stand in every record, and those that the run was given.
+    """
 
     folder: Path
     records: int
@@ -58,8 +56,9 @@ class _Census:
             if self._stop is not None and self._stop.is_set():
                 raise ExportStopped
             self.records += 1
-            self.worlds[self._run.worlds.get(trajectory.world).name] += 1
-            self.licences.add(trajectory.provenance.licence)
+            world = self._run.worlds.get(trajectory.world)
+            self.worlds[world.name] += 1
+            self.licences |= {trajectory.provenance.licence, world.licence}
             for kind in sorted({repair.partition(":")[0] for repair in trajectory.repairs}):
                 what = (
                     "from a reply whose JSON had to be mended"
@@ -90,7 +89,18 @@ def export(
     """
     folder = run.folder / "export"
     census = _Census(run, stream, stop)
-    files = write(settings.formats, census, run.worlds.get, folder, settings)
+    files = write(
+        settings.formats,
+        census,
+        run.worlds.get,
+        folder,
+        settings,
+        lambda files: render(_card(run, settings, census, files)),
+    )
+    return ExportReport(folder, census.records, files, folder / CARD, tuple(sorted(census.licences)))
+
+
+def _card(run: Run, settings: ExportSettings, census: _Census, files: tuple[ExportedFile, ...]) -> Card:
     written = run.stream_names()
     stages = []
     for name in _STAGES:
@@ -98,14 +108,13 @@ def export(
             counts = run.stream(name).counts()
             stages.append(StageCounts(name, counts.seen, counts.kept, counts.failed, counts.dropped))
     manifest = run.manifest
-    licences = tuple(sorted(census.licences))
-    card = Card(
+    return Card(
         name=settings.name,
         run=manifest.run,
         version=manifest.version,
         model=manifest.model,
         records=census.records,
-        licences=licences,
+        licences=tuple(sorted(census.licences)),
         files=files,
         stages=stages,
         worlds=census.worlds,
@@ -113,6 +122,3 @@ def export(
         seeds=manifest.seeds,
         notes=dict(sorted(census.notes.items())),
     )
-    path = folder / CARD
-    write_atomically(path, render(card).encode())
-    return ExportReport(folder, census.records, files, path, licences)

@@ -14,18 +14,25 @@ _MAX_WORLDS = 512  # rendered worlds kept at hand; beyond it they are rendered a
 
 
 class Writer(Protocol):
-    """One target. Trajectories come in ordinal order, so that the bytes are the same for the same run."""
+    """One target. Trajectories come in ordinal order, so that the bytes are the same for the same run.
+
+    Files come to be in two steps, so that no target's are replaced before all targets' are whole.
+    """
 
     def add(self, trajectory: Trajectory, world: WorldSpec) -> None:
         """Write one record."""
         ...
 
-    def close(self) -> tuple[ExportedFile, ...]:
-        """Put the files in place."""
+    def finish(self) -> tuple[ExportedFile, ...]:
+        """Bring the whole files to the disk, under other names than their own."""
+        ...
+
+    def place(self) -> None:
+        """Put the finished files in place."""
         ...
 
     def abort(self) -> None:
-        """Leave no file behind."""
+        """Leave nothing behind that is not in place."""
         ...
 
 

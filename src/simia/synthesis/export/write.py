@@ -1,4 +1,4 @@
-"""Training files: every target in one pass over the trajectories, streamed, whole or not there at all."""
+"""Training files: every target in one pass over the trajectories, streamed; put in place when all are whole."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simia.errors import ConfigError, ExtraMissing, StoreError
 from simia.synthesis.export.chat import OpenAIWriter, TrlWriter
-from simia.synthesis.export.files import ExportedFile
+from simia.synthesis.export.files import ExportedFile, NewFile
 from simia.synthesis.export.prompted import Llama3Writer, LlamaFactoryWriter
 from simia.synthesis.export.settings import ExportSettings
 from simia.synthesis.export.target import Writer
@@ -24,6 +24,9 @@ def _parquet() -> Callable[[Path, ExportSettings], Writer]:
 def _parquet_writer(folder: Path, settings: ExportSettings) -> Writer:
     return _parquet()(folder, settings)
 
+
+CARD = "README.md"
+"""The name of the card in the export folder."""
 
 FORMATS: dict[str, Callable[[Path, ExportSettings], Writer]] = {
     "trl": TrlWriter,
@@ -69,12 +72,16 @@ def write(
     world_of: Callable[[str], WorldSpec],
     folder: Path,
     settings: ExportSettings,
+    card: Callable[[tuple[ExportedFile, ...]], str] | None = None,
 ) -> tuple[ExportedFile, ...]:
-    """Write all ``formats`` under ``folder`` in one pass; ``world_of`` gives a world by content id.
+    """Write all ``formats`` under ``folder`` in one pass; ``world_of`` gives a world by content id, and ``card`` the
+    text of the card once the files are known.
 
     The same trajectories give the same bytes, which replace those of an earlier export; its files of other targets
-    stay. If anything goes wrong no file of the pass that was unfinished stays, and files of an earlier export are as
-    they were.
+    stay. Nothing is replaced before every new file and the card are whole on the disk: what goes wrong until then, a
+    full disk above all, leaves the earlier export as it was and nothing beside it. What stays open is the moment of
+    the renames, one file after another: a power cut there leaves new files beside earlier ones. The card comes last,
+    so the one that lies there tells by its hashes; exporting again mends it.
 
     Raises:
         ConfigError: an unknown format, or one named twice.
@@ -97,4 +104,15 @@ def write(
             world = world_of(trajectory.world)
             for writer in writers:
                 writer.add(trajectory, world)
-        return tuple(file for writer in writers for file in writer.close())
+        files = tuple(file for writer in writers for file in writer.finish())
+        described = None
+        if card is not None:
+            described = NewFile(folder, CARD, "card")
+            unfinished.callback(described.abort)
+            described.write(card(files).encode(), records=0)
+            described.finish()
+        for writer in writers:
+            writer.place()
+        if described is not None:
+            described.place()
+        return files

@@ -1,8 +1,7 @@
-"""The passes in their order, over stored records in one stream, with a count of what each one did."""
+"""The passes in their order, over stored records in one stream."""
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -11,7 +10,7 @@ from simia.config import Settings
 from simia.errors import ConfigError, FormatError
 from simia.synthesis.postprocess import coerce, repair, structure, substance, text
 from simia.synthesis.postprocess.edit import Context, Pass, Signs
-from simia.types import Dropped, JsonObject, Kept, Seed, Trajectory, WorldSpec
+from simia.types import Dropped, Kept, Seed, Trajectory, WorldSpec
 
 PASSES: dict[str, Pass] = {
     one.name: one
@@ -46,25 +45,6 @@ class PostprocessSettings(Settings):
     """``passes``: which ones, in which order; a pass may stand once."""
 
     passes: tuple[str, ...] = _DEFAULT_PASSES
-
-
-@dataclass
-class PassCounts:
-    """What the passes did. ``changed`` and ``dropped`` by pass, ``rules`` by rule, ``repairs`` by kind of repair;
-    kept + the sum of ``dropped`` is ``seen``.
-    """
-
-    seen: int = 0
-    kept: int = 0
-    changed: Counter[str] = field(default_factory=Counter)
-    dropped: Counter[str] = field(default_factory=Counter)
-    rules: Counter[str] = field(default_factory=Counter)
-    repairs: Counter[str] = field(default_factory=Counter)
-
-    def as_json(self) -> JsonObject:
-        """The counts as JSON, for reports."""
-        counters = {name: dict(getattr(self, name)) for name in ("changed", "dropped", "rules", "repairs")}
-        return {"seen": self.seen, "kept": self.kept, **counters}
 
 
 class Processed(NamedTuple):
@@ -102,7 +82,6 @@ class Postprocess:
         self._world_of = world_of
         self._seed_of = seed_of
         self._contexts: dict[tuple[str, str], Context] = {}
-        self.counts = PassCounts()
 
     def process(self, raw: bytes) -> Kept[Processed] | Dropped:
         """What becomes of one stored trajectory, given as the compact JSON that the store holds.
@@ -129,8 +108,6 @@ class Postprocess:
         return result if isinstance(result, Dropped) else Kept(result)
 
     def _run(self, trajectory: Trajectory, record: str | None) -> Trajectory | Dropped:
-        counts = self.counts
-        counts.seen += 1
         context = self._context(trajectory)
         current = trajectory
         quiet = record is not None and not self._any_sign.found_in(record)
@@ -139,18 +116,12 @@ class Postprocess:
                 continue
             result = one.apply(current, context)
             if isinstance(result, Dropped):
-                counts.dropped[one.name] += 1
-                counts.rules[result.rule] += 1
                 return result
             if result is not current:
-                counts.changed[one.name] += 1
-                for mark in result.repairs[len(current.repairs) :]:
-                    counts.repairs[mark.partition(":")[0]] += 1
                 current = result
                 if record is not None:
                     record = current.model_dump_json()
                     quiet = not self._any_sign.found_in(record)
-        counts.kept += 1
         return current
 
     def _context(self, trajectory: Trajectory) -> Context:

@@ -8,7 +8,8 @@ from simia.synthesis.postprocess.repair import edit_calls
 from simia.synthesis.postprocess.schema_walk import mapped
 from simia.types import Dropped, JsonObject, Trajectory
 
-_INTEGER = re.compile(r"(?:0|-?[1-9][0-9]*)\Z")
+# Integers of any real use; Python refuses to read more than 4,300 digits.
+_INTEGER = re.compile(r"(?:0|-?[1-9][0-9]{0,99})\Z")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+\Z")
 _BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 

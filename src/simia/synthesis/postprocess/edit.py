@@ -105,7 +105,8 @@ Apply = Callable[[Trajectory, Context], Trajectory | Dropped]
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A named pure step. It gives the very same object where it changes nothing, which is how changes are counted.
+    """A named pure step. It gives the very same object where it changes nothing, and a mark in ``repairs`` that begins
+    with its name where it changes something, which is how changes are counted.
 
     ``signs`` is a pattern: where the stored JSON of a trajectory does not match it, case aside, the pass would do
     nothing and is not asked. Empty: always ask.

@@ -5,22 +5,27 @@ from typing import Any
 
 from simia.errors import SchemaError
 from simia.formats.references import referred
-from simia.types import JsonObject
+from simia.types import JsonObject, Schema, schema_for
 
 Leaf = Callable[[Any, frozenset[str]], Any]
 """Gives the new value of ``value``, or the very same object; the second argument are the types that are asked for."""
 
-_MAX_DEPTH = 64  # a schema may refer to itself; arguments nested deeper than this are left alone
+_MAX_DEPTH = 64  # arguments nested deeper than this are left alone
+_ROOT = "urn:simia:root"
 
 
 def mapped(value: Any, schema: JsonObject, leaf: Leaf) -> Any:
     """``value`` with ``leaf`` applied at every place where ``schema`` asks for types; the same object if all stayed.
 
-    Follows ``properties``, ``additionalProperties``, ``items``, ``prefixItems``, ``allOf``, ``anyOf``, ``oneOf`` and
-    references inside the schema. Of alternatives, one that already has the value's type leaves it as it is, else the
-    first that changes it counts. The result still has to be validated.
+    Follows ``properties``, ``patternProperties``, ``additionalProperties``, ``items``, ``prefixItems``, ``allOf``,
+    ``anyOf``, ``oneOf`` and references inside the schema. Among alternatives their order decides only where several
+    would do: one that the value fits already leaves it as it is; else the first counts whose changed value fits it;
+    else what all that change anything make of it. The result still has to be validated.
+
+    No place of the value is walked twice beside the same part of the schema, so the cost is at most the product of
+    their sizes, for alternatives inside alternatives too.
     """
-    return _mapped(value, schema, leaf, schema, 0)
+    return _Walk(schema, leaf).walk(value, schema, 0)
 
 
 def json_types(value: Any) -> frozenset[str]:
@@ -38,59 +43,87 @@ def json_types(value: Any) -> frozenset[str]:
     return frozenset({"object"}) if isinstance(value, dict) else frozenset({"array"})
 
 
-def _mapped(value: Any, schema: Any, leaf: Leaf, root: JsonObject, depth: int) -> Any:
-    if depth > _MAX_DEPTH or not isinstance(schema, dict):
+class _Walk:
+    """One walk. What was made of a value beside a part of the schema is known by their identities; the values are held
+    for its length, so that no other comes to have theirs.
+    """
+
+    def __init__(self, root: JsonObject, leaf: Leaf) -> None:
+        self._root = root
+        self._leaf = leaf
+        self._known: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self._branches: dict[int, Schema | None] = {}
+
+    def walk(self, value: Any, schema: Any, depth: int) -> Any:
+        if depth > _MAX_DEPTH or not isinstance(schema, dict):
+            return value
+        place = (id(value), id(schema))
+        if place not in self._known:
+            self._known[place] = value, value  # where a reference leads back here, nothing is to be done
+            self._known[place] = value, self._mapped(value, schema, depth)
+        return self._known[place][1]
+
+    def _mapped(self, value: Any, schema: JsonObject, depth: int) -> Any:
+        if "$ref" in schema:
+            value = self.walk(value, _referred(schema["$ref"], self._root), depth + 1)
+        for part in schema.get("allOf", ()):
+            value = self.walk(value, part, depth + 1)
+        for alternatives in ("anyOf", "oneOf"):
+            if alternatives in schema:
+                value = self._chosen(value, schema[alternatives], depth)
+        types = _asked_types(schema)
+        if types:
+            value = self._leaf(value, types)
+        if isinstance(value, dict):
+            return self._mapped_object(value, schema, depth)
+        if isinstance(value, list):
+            return self._mapped_list(value, schema, depth)
         return value
-    if "$ref" in schema:
-        value = _mapped(value, _referred(schema["$ref"], root), leaf, root, depth + 1)
-    for part in schema.get("allOf", ()):
-        value = _mapped(value, part, leaf, root, depth + 1)
-    branches = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
-    if branches:
-        value = _chosen(value, branches, leaf, root, depth)
-    types = _asked_types(schema)
-    if types:
-        value = leaf(value, types)
-    if isinstance(value, dict):
-        return _mapped_object(value, schema, leaf, root, depth)
-    if isinstance(value, list):
-        return _mapped_list(value, schema, leaf, root, depth)
-    return value
+
+    def _chosen(self, value: Any, branches: list[Any], depth: int) -> Any:
+        fitting = [branch for branch in branches if self._fits(value, branch)]
+        made = [(self.walk(value, branch, depth + 1), branch) for branch in fitting or branches]
+        changed = [(candidate, branch) for candidate, branch in made if candidate is not value]
+        if not changed or (fitting and len(changed) < len(made)):
+            return value
+        for candidate, branch in changed:
+            if self._fits(candidate, branch):
+                return candidate
+        first = changed[0][0]
+        return first if all(candidate == first for candidate, _ in changed) else value
+
+    def _fits(self, value: Any, branch: Any) -> bool:
+        if id(branch) not in self._branches:
+            self._branches[id(branch)] = _compiled(branch, self._root)
+        compiled = self._branches[id(branch)]
+        return compiled is not None and compiled.accepts(value)
+
+    def _mapped_object(self, value: JsonObject, schema: JsonObject, depth: int) -> JsonObject:
+        named = schema.get("properties", {})
+        patterns = schema.get("patternProperties", {})
+        others = schema.get("additionalProperties")
+        if not named and not patterns and not others:
+            return value
+        result = {}
+        for key, entry in value.items():
+            parts = [named[key]] if key in named else []
+            parts += [part for pattern, part in patterns.items() if schema_for({"pattern": pattern}).accepts(key)]
+            for part in parts or [others]:
+                entry = self.walk(entry, part, depth + 1)
+            result[key] = entry
+        return result if any(result[key] is not entry for key, entry in value.items()) else value
+
+    def _mapped_list(self, value: list[Any], schema: JsonObject, depth: int) -> list[Any]:
+        first = schema.get("prefixItems", [])
+        others = schema.get("items")
+        if not first and not others:
+            return value
+        schemas = [first[position] if position < len(first) else others for position in range(len(value))]
+        result = [self.walk(entry, part, depth + 1) for entry, part in zip(value, schemas, strict=True)]
+        return result if any(new is not old for new, old in zip(result, value, strict=True)) else value
 
 
-def _chosen(value: Any, branches: list[Any], leaf: Leaf, root: JsonObject, depth: int) -> Any:
-    own = json_types(value)
-    branches = [_resolved(branch, root) for branch in branches]
-    fitting = [branch for branch in branches if not _asked_types(branch) or _asked_types(branch) & own]
-    for branch in fitting or branches:
-        candidate = _mapped(value, branch, leaf, root, depth + 1)
-        if candidate is not value:
-            return candidate
-    return value
-
-
-def _mapped_object(value: JsonObject, schema: JsonObject, leaf: Leaf, root: JsonObject, depth: int) -> JsonObject:
-    properties = schema.get("properties", {})
-    others = schema.get("additionalProperties")
-    if not properties and not others:
-        return value
-    result = {key: _mapped(item, properties.get(key, others), leaf, root, depth + 1) for key, item in value.items()}
-    return result if any(result[key] is not item for key, item in value.items()) else value
-
-
-def _mapped_list(value: list[Any], schema: JsonObject, leaf: Leaf, root: JsonObject, depth: int) -> list[Any]:
-    first = schema.get("prefixItems", [])
-    others = schema.get("items")
-    if not first and not others:
-        return value
-    schemas = [first[position] if position < len(first) else others for position in range(len(value))]
-    result = [_mapped(item, part, leaf, root, depth + 1) for item, part in zip(value, schemas, strict=True)]
-    return result if any(new is not old for new, old in zip(result, value, strict=True)) else value
-
-
-def _asked_types(schema: Any) -> frozenset[str]:
-    if not isinstance(schema, dict):
-        return frozenset()
+def _asked_types(schema: JsonObject) -> frozenset[str]:
     asked = schema.get("type")
     if isinstance(asked, str):
         return frozenset({asked})
@@ -100,12 +133,30 @@ def _asked_types(schema: Any) -> frozenset[str]:
     return frozenset().union(*(json_types(choice) for choice in choices))
 
 
-def _resolved(schema: Any, root: JsonObject) -> Any:
-    for _ in range(_MAX_DEPTH):
-        if not isinstance(schema, dict) or "$ref" not in schema:
-            break
-        schema = _referred(schema["$ref"], root)
-    return schema
+def _compiled(branch: Any, root: JsonObject) -> Schema | None:
+    """A part of ``root`` as a schema of its own, which holds ``root`` for what it refers to; None where its references
+    cannot be kept, then nothing is known to fit it.
+    """
+    uri = root.get("$id", _ROOT).rstrip("#")
+    whole = {"root": {**root, "$id": uri}}
+    # Each draft finds a schema by its $id in one of the two.
+    alone = {"allOf": [_anchored(branch, uri)], "$defs": whole, "definitions": whole}
+    try:
+        return schema_for({**alone, "$schema": root["$schema"]} if "$schema" in root else alone)
+    except SchemaError:
+        return None
+
+
+def _anchored(part: Any, uri: str) -> Any:
+    """``part`` with references to the document that it stands in as references to ``uri``."""
+    if isinstance(part, dict):
+        return {
+            key: uri + entry
+            if key == "$ref" and isinstance(entry, str) and entry.startswith("#")
+            else _anchored(entry, uri)
+            for key, entry in part.items()
+        }
+    return [_anchored(entry, uri) for entry in part] if isinstance(part, list) else part
 
 
 def _referred(reference: Any, root: JsonObject) -> Any:

@@ -2,16 +2,21 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from simia.synthesis.postprocess.edit import Context, replaced, rewritten
 from simia.types import Dropped, Message, Trajectory, canonical_json
 
-# What belongs to a chat template or to the prompt and never to a conversation.
+# What belongs to a chat template or to the prompt and never to a conversation: a tokenizer may read it as its own.
 _MARKERS = re.compile(
     r"<\|[\w ]{1,40}\|>"  # ChatML, Llama 3: <|im_start|>, <|eot_id|>
     r"|</?(?:tool_call|tool_response|tools|think|answer|function_call|observation)>"
     r"|\[/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|<</?SYS>>"
-    r"|^\#{1,3} ?(?:Human|User|Assistant|System|Instruction|Response|Observation):"
+)
+# Plain words at the start of a line. A log, a transcript or a form says such things too, and a template in it may be
+# what the file holds, so both are looked for only in what user and agent write.
+_ROLES = re.compile(
+    r"^\#{1,3} ?(?:Human|User|Assistant|System|Instruction|Response|Observation):"
     r"|^(?:Human|Assistant|USER|ASSISTANT|SYSTEM|OBSERVATION|FUNCTION_CALL): ",
     re.MULTILINE,
 )
@@ -23,7 +28,8 @@ _PLACEHOLDERS = re.compile(
     r"\b(?:[a-z]{0,8}[-_#]?)?abc[-_]?123(?:4(?:5(?:6)?)?)?\b|\bxyz[-_]?(?:123|456|789)\b"
     r"|(?<![\d.])112233(?:44(?:55(?:66)?)?)?(?![\d.])"
     r"|(?<![\d.,+-])(?:0?123456(?:7(?:8(?:9(?:0)?)?)?)?|987654(?:3(?:2(?:1(?:0)?)?)?)?)(?![\d.,-])"
-    r"|\bx{4,}\b|#x{3,}\b"
+    # XXXX, but no part of a masked number, XXXX-XXXX-XXXX-4242: digits stand before the run of X groups or behind.
+    r"|(?<!\d[-. ])(?<!xx[-. ])(?:\bx{4,}|\#x{3,})\b(?:[-. ]x+\b)*+(?![-. ]\d)"
     r"|[<\[{](?:your|the|insert|enter)?[ _-]?\w{0,24}[ _-](?:id|number|name|code|email|date)[>\]}]"
     r"|\byour_\w{1,24}_here\b|\bplaceholder[-_ ]?(?:id|number|name|value)\b",
     re.IGNORECASE,
@@ -44,11 +50,16 @@ PLACEHOLDER_SIGNS = (
 
 
 def leaked_markers(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
-    """Drops ``leaked_marker`` (role markers, tags of a chat template, "As an AI language model") and
-    ``unfilled_template`` (``{{name}}``), the latter unless the world or the seed say it themselves.
+    """Drops ``leaked_marker`` (tags of a chat template, "As an AI language model"; role markers, but in observations)
+    and ``unfilled_template`` (``{{name}}``, but in observations), the latter unless the world or the seed say it
+    themselves.
     """
-    for place, text in _texts(trajectory):
+    for place, text in _observed(trajectory):
         found = _MARKERS.search(text) or _REFUSALS.search(text)
+        if found is not None:
+            return Dropped("leaked_marker", f"{found.group().strip()!r} in {place}")
+    for place, text in _written(trajectory):
+        found = _MARKERS.search(text) or _ROLES.search(text) or _REFUSALS.search(text)
         if found is not None:
             return Dropped("leaked_marker", f"{found.group().strip()!r} in {place}")
         for template in _TEMPLATES.finditer(text):
@@ -62,7 +73,7 @@ def placeholder_ids(trajectory: Trajectory, context: Context) -> Trajectory | Dr
     seed or the initial state has that very text.
     """
     state: str | None = None
-    for place, text in _texts(trajectory):
+    for place, text in chain(_written(trajectory), _observed(trajectory)):
         for found in _PLACEHOLDERS.finditer(text):
             word = found.group().lower()
             if context.knows(word):
@@ -94,20 +105,30 @@ def separate_reasoning(trajectory: Trajectory, context: Context) -> Trajectory |
 
 def strip_reasoning(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
     """For a target that has no reasoning: the field goes away from every message. Choose it in the passes; it is not
-    among the default ones, because the exports decide by target.
+    among the default ones, because the exports decide by target. Marked ``strip_reasoning:<message>``.
     """
-    if all(message.role != "assistant" or message.reasoning is None for message in trajectory.messages):
-        return trajectory
-    messages = [
-        rewritten(message, reasoning=None) if message.role == "assistant" and message.reasoning is not None else message
-        for message in trajectory.messages
-    ]
-    return replaced(trajectory, messages, [])
+    messages: list[Message] = []
+    marks: list[str] = []
+    for position, message in enumerate(trajectory.messages, 1):
+        if message.role == "assistant" and message.reasoning is not None:
+            message = rewritten(message, reasoning=None)
+            marks.append(f"strip_reasoning:{position}")
+        messages.append(message)
+    return replaced(trajectory, messages, marks) if marks else trajectory
 
 
-def _texts(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
+def _observed(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
+    for position, message in enumerate(trajectory.messages, 1):
+        if message.role == "tool":
+            yield f"message {position} (tool)", message.content
+
+
+def _written(trajectory: Trajectory) -> Iterator[tuple[str, str]]:
+    """The task, and what user and agent say, think and call."""
     yield "the task", trajectory.task
     for position, message in enumerate(trajectory.messages, 1):
+        if message.role == "tool":
+            continue
         yield f"message {position} ({message.role})", message.content
         if message.role == "assistant":
             if message.reasoning is not None:
