@@ -16,7 +16,12 @@ _MILLION = 1_000_000
 
 
 class Price(Settings):
-    """US dollars per million tokens. Without ``cached_input``, cached tokens cost as much as others."""
+    """What a model's tokens cost, in US dollars per million: ``input`` those of prompts, ``output`` those of replies,
+    ``cached_input`` those of prompts that the provider still has in its cache; without it, as much as others.
+
+    Prices are no settings of a recipe. They stand in the file that ``model.prices`` names, under ``[models]``, one
+    model a line: ``"gpt-4.1-mini" = { input = 0.4, output = 1.6 }``. A name may be a pattern with ``*`` and ``?``.
+    """
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)

@@ -81,7 +81,10 @@ _TURNS_SPREAD = 0.2
 
 
 class OutcomeWeights(Settings):
-    """How often each outcome is planned, relative to the others."""
+    """How often each outcome is planned, relative to the others. ``success``: the agent does what is asked;
+    ``refusal``: the policy forbids it and the agent says so; ``recoverable_fault``: a tool meets a technical error and
+    the agent gets over it.
+    """
 
     success: float = Field(default=0.7, ge=0)
     refusal: float = Field(default=0.15, ge=0)
@@ -95,7 +98,9 @@ class OutcomeWeights(Settings):
 
 
 class DifficultyWeights(Settings):
-    """How often each difficulty is planned, relative to the others."""
+    """How often each difficulty is planned, relative to the others. Easy conversations are up to a fifth shorter than
+    their seed, hard ones up to a fifth longer.
+    """
 
     easy: float = Field(default=0.3, ge=0)
     medium: float = Field(default=0.45, ge=0)
@@ -109,7 +114,10 @@ class DifficultyWeights(Settings):
 
 
 class PlanSettings(Settings):
-    """What plans are drawn from. The lists may be replaced."""
+    """Each new conversation is made after a plan: one of ``formulations`` (how the user brings the request up), one of
+    ``personas`` (who the user is), one of ``reasonings`` (how the agent goes about it), an outcome and a difficulty.
+    The lists may be replaced.
+    """
 
     seed: int = Field(default=0, exclude=True)
     """Moves all draws. A recipe has one seed for everything and puts it here: see ``Recipe.seed``."""
