@@ -24,9 +24,9 @@ help:  ## list the targets
 
 demo: .venv/.installed  ## install, then synthesise 8 conversations from the bundled shop seeds; go on where it was
 	@$(DEMO_SYNTH) --dry-run --quiet > /dev/null  # settings that cannot be meant end it here
-	@if [ -e $(DEMO) ] && ! $(DEMO_SYNTH) --resume --dry-run --quiet > /dev/null 2>&1; then \
-		echo "$(DEMO) was made by other settings, prompts or another version of simia: beginning anew"; \
-		rm -rf $(DEMO); \
+	@if [ -e $(DEMO) ] && ! $(DEMO_SYNTH) --resume --dry-run --quiet > /dev/null; then \
+		aside=$(DEMO).$$(date +%Y%m%d-%H%M%S); mv $(DEMO) $$aside; \
+		echo "that run was moved to $$aside: beginning anew"; \
 	fi
 	@echo "8 conversations, model '$(MODEL)'; with the embedded one this takes some minutes, Ctrl-C and make demo go on"
 	@status=0; $(DEMO_SYNTH) $$(test ! -e $(DEMO)/run.json || echo --resume) || status=$$?; \

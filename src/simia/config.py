@@ -69,12 +69,16 @@ def checked(model: type[S], settings: dict[str, Any], origin: str) -> S:
     try:
         return model.model_validate(settings)
     except ValidationError as cause:
+        unknown: dict[str, list[str]] = {}
         problems = []
         for error in cause.errors():
             where = ".".join(str(part) for part in error["loc"])
             known = _known_keys(model, error["loc"][:-1]) if error["type"] == "extra_forbidden" else ""
-            what = f"unknown key (known: {known})" if known else error["msg"]
-            problems.append(f"{where}: {what}")
+            if known:
+                unknown.setdefault(known, []).append(where)
+            else:
+                problems.append(f"{where}: {_in_words(where, error['type'], error['msg'], model, error['loc'])}")
+        problems += [f"{', '.join(keys)}: unknown key (known: {known})" for known, keys in unknown.items()]
         raise ConfigError(f"{origin}: " + "; ".join(problems)) from None
 
 
@@ -101,6 +105,18 @@ def _read_value(text: str) -> Any:
 
 def _deep_copy(table: dict[str, Any]) -> dict[str, Any]:
     return {key: _deep_copy(value) if isinstance(value, dict) else value for key, value in table.items()}
+
+
+def _in_words(where: str, kind: str, message: str, model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """What to write instead, where pydantic says it in the words of Python."""
+    if kind in ("tuple_type", "list_type"):
+        return f'not a list: write {where}=["...", "..."]'
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        known = _known_keys(model, location)
+        return f"a table, so set its keys{f' ({known})' if known else ''}, as in {where}.KEY=..."
+    if kind == "missing":
+        return "missing"
+    return message
 
 
 def _known_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> str:

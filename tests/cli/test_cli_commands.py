@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from simia.store.lock import RunLock
+
 Simia = Callable[..., Any]
 
 
@@ -114,9 +116,17 @@ def test_resuming_a_finished_run_asks_nothing_again(simia: Simia, serve: Simia, 
 def test_runs_are_listed_with_what_they_kept(simia: Simia, done: Path) -> None:
     header, row = simia("runs", "ls").out.splitlines()
 
-    assert header.split() == ["run", "created", "model", "asked", "kept", "failed", "cost"]
+    assert header.split() == ["run", "created", "model", "state", "asked", "kept", "failed", "cost"]
     assert row.split()[0] == "runs/first"
-    assert row.split()[3:7] == ["tiny", "6", "6", "0"]
+    assert row.split()[3:8] == ["tiny", "done", "6", "6", "0"]
+
+
+def test_a_run_that_is_being_written_is_listed_as_running(simia: Simia, done: Path) -> None:
+    lock = RunLock(done)
+    try:
+        assert " running " in simia("runs", "ls").out
+    finally:
+        lock.release()
 
 
 def test_a_run_that_cannot_be_read_does_not_hide_the_others(simia: Simia, done: Path) -> None:
@@ -128,7 +138,8 @@ def test_a_run_that_cannot_be_read_does_not_hide_the_others(simia: Simia, done: 
 
     assert ended.code == 0
     assert "runs/first" in ended.out
-    assert "is no manifest" in ended.out
+    assert "unreadable" in ended.out
+    assert "is no manifest" in ended.err
 
 
 def test_a_run_is_shown_with_its_funnel(simia: Simia, done: Path) -> None:

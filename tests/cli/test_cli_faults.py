@@ -66,7 +66,8 @@ def test_a_model_that_does_not_exist_is_named_with_those_that_do(simia: Simia, s
     ended = simia("synth", str(world), "--run", "run", "--model", "huge")
 
     assert ended.code == 2
-    assert "does not serve the model 'huge': it serves tiny" in the_error_in(ended)
+    assert "it does not list this name (tiny)" in ended.err
+    assert "does not serve the model 'huge': check --model" in the_error_in(ended)
 
 
 @pytest.mark.parametrize("structured", ["json_object", "off"])
@@ -89,7 +90,7 @@ def test_a_run_whose_prompts_exceed_the_context_keeps_nothing_and_says_why(
     ended = simia("synth", str(world), "--run", "run")
 
     assert ended.code == 1
-    assert "generate kept 0 of 6, 6 dropped" in ended.out
+    assert "generate kept 0 of 6, 6 dropped (context_overflow 6)" in ended.out
     assert "generate kept nothing; 6 times context_overflow, for example seed-0#0:" in ended.err
     assert "maximum context length is 50 tokens" in ended.err
     assert "lower simulate.exemplar_chars or simulate.max_tokens in a new --run; for a model that simia" in ended.err

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from simia import __version__
 from simia.models.mock_faults import Faults
 
 Simia = Callable[..., Any]
@@ -76,7 +75,7 @@ def test_a_run_from_other_seeds_is_refused(simia: Simia, world: Path, done: Any)
     ended = simia("synth", str(world), "--run", "run", "--resume")
 
     assert ended.code == 2
-    assert "seeds.seeds.jsonl: was" in ended.err
+    assert "seeds.seeds.jsonl has changed" in ended.err
 
 
 def test_a_stage_reaches_the_model_as_the_run_did(
@@ -143,22 +142,6 @@ def test_a_renamed_data_set_leaves_nothing_of_the_old_name(simia: Simia, done: A
     ]
 
 
-def test_a_run_from_bundled_seeds_goes_on_although_an_earlier_version_named_them_otherwise(
-    simia: Simia, serve: Simia
-) -> None:
-    serve()
-    words = ["synth", "shop", "--run", "run", "--until", "prefilter"]
-    simia(*words)
-    path = Path("run/run.json")
-    manifest = json.loads(path.read_text())
-    codes = []
-    for seeds in (manifest["seeds"], {"bundled:shop": f"simia {__version__}"}, {"bundled:shop": "simia 0.0.1"}):
-        path.write_text(json.dumps(manifest | {"seeds": seeds}))
-        codes.append(simia(*words, "--resume").code)
-
-    assert codes == [0, 0, 2]
-
-
 def test_copies_can_be_judged_anew_after_the_run(simia: Simia, world: Path, done: Any) -> None:
     assert simia("postprocess", "run", "dedup.near=0.9").code == 0
     assert recorded("dedup.near") == 0.9
@@ -219,6 +202,15 @@ def test_a_rehearsal_says_whether_a_run_can_be_gone_on_with(simia: Simia, world:
     assert (same.code, other.code) == (0, 2)
     assert "config.seed: was 0, now 7" in other.err
     assert Path("run/run.json").read_bytes() == before
+
+
+def test_a_rehearsal_estimates_what_a_run_still_lacks(simia: Simia, world: Path, done: Any) -> None:
+    whole = simia("synth", str(world), "--run", "run", "--resume", "--dry-run")
+    grown = simia("synth", str(world), "count=8", "--run", "run", "--resume", "--dry-run")
+
+    assert "6 of 6 made: no model would be asked" in whole.out
+    assert "6 conversations, used so far" in grown.out
+    assert "conversations  2 from" in grown.out
 
 
 def empty_the_seeds(world: Path) -> None:
@@ -357,6 +349,15 @@ def test_failed_items_are_explained_by_an_example(simia: Simia, serve: Simia, wo
     assert "6 items failed; try them again with: simia synth" in ended.err
 
 
+def test_what_would_fail_again_is_not_advised_to_be_tried_again(simia: Simia, serve: Simia, world: Path) -> None:
+    serve(context=10)
+
+    ended = simia("synth", str(world), "--run", "run")
+
+    assert ended.code == 1
+    assert "try them again" not in ended.err
+
+
 @pytest.mark.parametrize("words", [("runs", "show"), ("export",), ("generate",)])
 def test_a_folder_that_is_no_run_is_wrong_usage(simia: Simia, words: tuple[str, ...]) -> None:
     ended = simia(*words, "nothere")
@@ -371,9 +372,9 @@ def test_a_folder_that_is_no_run_is_wrong_usage(simia: Simia, words: tuple[str, 
     [
         ('name = "x"\n[seeds]\nsource = "x.jsonl"\n[plan]\nseed = 3\n', "set seed, not plan.seed"),
         ('name = "x"\n[seeds]\nsource = "x.jsonl"\n[simulate]\nseed = 3\n', "set seed, not simulate.seed"),
-        ('name = "x"\nseeds = "x.jsonl"\n', "seeds: Input should be"),
-        ('name = "x"\nroles = 3\n[seeds]\nsource = "x.jsonl"\n', "roles: Input should be"),
-        ('name = "x"\nmodel = "gpt"\n[seeds]\nsource = "x.jsonl"\n', "model: Input should be"),
+        ('name = "x"\nseeds = "x.jsonl"\n', "seeds: a table, so set its keys"),
+        ('name = "x"\nroles = 3\n[seeds]\nsource = "x.jsonl"\n', "roles: a table, so set its keys"),
+        ('name = "x"\nmodel = "gpt"\n[seeds]\nsource = "x.jsonl"\n', "model: a table, so set its keys"),
     ],
 )
 def test_a_malformed_recipe_is_told_in_one_line(simia: Simia, text: str, told: str) -> None:

@@ -133,3 +133,14 @@ def test_converting_never_writes_into_a_full_folder_unasked(simia: Simia, world:
     assert (world / "policy.md").read_text() == before
     assert simia("seeds", "convert", "bundled:shop", str(world), "--force").code == 0
     assert (world / "policy.md").read_text() != before
+
+
+def test_a_file_that_is_taken_for_apigen_mt_is_said_to_be(simia: Simia) -> None:
+    turns = [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}]
+    Path("mine.json").write_text(json.dumps([{"conversations": turns, "system": "Be good.", "tools": "[]"}]))
+
+    guessed = simia("seeds", "inspect", "mine.json")
+    named = simia("seeds", "inspect", "mine.json", "--format", "sharegpt")
+
+    assert "taken for APIGen-MT by its keys, hence CC-BY-NC-4.0" in guessed.err
+    assert "CC-BY-NC-4.0" not in named.out + named.err

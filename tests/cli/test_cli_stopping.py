@@ -56,7 +56,7 @@ def test_the_first_ctrl_c_finishes_cleanly_and_prints_the_command_to_go_on(
     out, err = process.communicate(timeout=20)
 
     assert process.returncode == 130
-    assert "stopping: what is in flight is finished and written" in err
+    assert "stopping: what is in flight has 20 s to finish" in err
     assert f"go on with: simia synth {world} count=500 model.max_in_flight=2 --run run --resume" in err
     assert f"generate kept {len(lines_of(generated))} of {len(lines_of(generated))}" in out
     assert "Traceback" not in err

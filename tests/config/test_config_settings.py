@@ -93,7 +93,7 @@ def test_every_wrong_key_stands_in_one_line() -> None:
     with pytest.raises(ConfigError) as raised:
         checked(RecipeSettings, {"plan": {"count": "many"}}, "recipe.toml")
     message = str(raised.value)
-    assert "name: Field required" in message
+    assert "name: missing" in message
     assert "plan.count: " in message
     assert "\n" not in message
 

@@ -1,8 +1,11 @@
 """How an error leaves the program: one line on stderr and an exit code. A traceback only with ``--debug``."""
 
+import errno
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 from simia.errors import (
     AuthenticationFailed,
@@ -14,7 +17,12 @@ from simia.errors import (
     RunLocked,
     SchemaError,
     SimiaError,
+    StoreError,
     StructuredOutputUnsupported,
+)
+
+_OS_REMEDIES = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "free some space there, and try again") | (
+    dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "take a place that you may write to")
 )
 
 
@@ -56,7 +64,27 @@ def tell(error: BaseException) -> None:
 
 
 def tell_os_error(error: OSError) -> None:
-    """The same for the operating system's errors, which name their file apart from their reason."""
-    reason = error.strerror or type(error).__name__
-    where = f" {error.filename}" if error.filename is not None else ""
-    print(f"error: cannot use{where}: {one_line(reason)}", file=sys.stderr, flush=True)
+    """The same for the operating system's errors, which name their file apart from their reason. Those without a file
+    are about the program's own output.
+    """
+    what = f"use {error.filename}" if error.filename is not None else "write the output"
+    tell(SimiaError(os_error_text(error, what)))
+
+
+def os_error_text(error: OSError, doing: str) -> str:
+    """``cannot DOING: why: what to do``."""
+    remedy = _OS_REMEDIES.get(error.errno or 0)
+    return f"cannot {doing}: {error.strerror or type(error).__name__}" + (f": {remedy}" if remedy else "")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an ``OSError`` inside the block into an error that names ``path``, and not a file beside it.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    try:
+        yield
+    except OSError as cause:
+        raise StoreError(os_error_text(cause, f"write {path}")) from cause

@@ -1,7 +1,8 @@
 """``--dry-run``: what a run would refuse, and about what it would ask and cost."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from simia.cli.console import result_facts, say
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def rehearse(recipe: "Recipe", cast: "Cast", stages: tuple[str, ...], folder: Path | None, *, quiet: bool) -> None:
-    """Refuse what the run would refuse, the run in ``folder`` where one is to be gone on with too; then estimate."""
+    """Refuse what the run would refuse; then estimate it, or what the run in ``folder`` still lacks."""
     from simia.report.usage import cost_text
     from simia.synthesis.estimate import estimate
     from simia.synthesis.manifest import demand_same, manifest_of
@@ -25,7 +26,17 @@ def rehearse(recipe: "Recipe", cast: "Cast", stages: tuple[str, ...], folder: Pa
         demand_same(recipe, cast, folder)
     else:
         manifest_of(settled, cast)
-    guess = estimate(recipe, cast)
+    made = _Made.of(folder) if folder is not None else _Made()
+    if made.conversations >= recipe.count:
+        said = f"{made.conversations:,} of {recipe.count:,} made: no model would be asked"
+        result_facts([("conversations", said)])
+        return
+    rest = recipe.model_copy(update={"count": recipe.count - made.conversations})
+    if made.has_judged:
+        rest = rest.model_copy(update={"prefilter": rest.prefilter.model_copy(update={"judge": False})})
+    guess = estimate(rest, cast)
+    if folder is not None:
+        result_facts([("made", f"{made.conversations:,} conversations, used so far {cost_text(made.cost)}")])
     judged = f", {guess.judged:,} of them to judge seeds" if guess.judged else ""
     result_facts(
         [
@@ -41,6 +52,27 @@ def rehearse(recipe: "Recipe", cast: "Cast", stages: tuple[str, ...], folder: Pa
             f"estimated from the prompts of {guess.sampled:,} conversations, one try each, nothing cached; "
             "no model was asked, nothing was written"
         )
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What a run has already: conversations with an outcome, whether its seeds are judged, and what that cost."""
+
+    conversations: int = 0
+    has_judged: bool = False
+    cost: float | None = 0.0
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        from simia.report.usage import read_totals
+        from simia.store import Run
+
+        with Run.read(folder) as run:
+            names = run.stream_names()
+            counts = run.stream("generate").counts() if "generate" in names else None
+            totals = read_totals(run)
+        done = 0 if counts is None else counts.kept + counts.dropped_total
+        return cls(done, counts is not None, 0.0 if totals is None else totals.cost)
 
 
 def say_models(cast: "Cast") -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simia.cli.console import examples, result, result_facts, result_json, result_table
+from simia.cli.console import examples, result, result_facts, result_json, result_table, say
+from simia.cli.errors import writing
 from simia.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -42,14 +43,17 @@ def list_runs(
             run["folder"],
             run["created"][:16].replace("T", " "),
             run["model"],
-            f"{run['asked']:,}" if "asked" in run else "?",
-            f"{run['kept']:,}" if "kept" in run else "?",
-            f"{run['failed']:,}" if "failed" in run else "?",
-            str(run.get("cost", run.get("error", ""))),
+            run["state"],
+            *(f"{run[name]:,}" if name in run else "?" for name in ("asked", "kept", "failed")),
+            run.get("cost", "?"),
         )
         for run in found
     ]
-    result_table(("run", "created", "model", "asked", "kept", "failed", "cost"), rows, numbers=(3, 4, 5, 6))
+    header = ("run", "created", "model", "state", "asked", "kept", "failed", "cost")
+    result_table(header, rows, numbers=(4, 5, 6, 7))
+    for run in found:
+        if "error" in run:
+            say(f"{run['folder']}: {run['error']}")
 
 
 @app.command(epilog=examples("simia runs show runs/first", "simia runs show runs/first --html first.html"))
@@ -128,7 +132,7 @@ def _summary(folder: Path) -> "JsonObject":
     """One row of the list. A folder that cannot be read is a row too, so that it does not hide the others."""
     from simia.report import read_funnel
     from simia.report.usage import cost_text, read_totals
-    from simia.store import Run
+    from simia.store import Run, is_locked
 
     try:
         with Run.read(folder) as run:
@@ -139,13 +143,14 @@ def _summary(folder: Path) -> "JsonObject":
                 "run": run.manifest.run,
                 "created": run.manifest.created,
                 "model": run.manifest.model,
+                "state": "running" if is_locked(folder) else "done" if funnel.is_finished else "stopped",
                 "asked": run.manifest.config.get("count", 0),
                 "kept": funnel.delivered if funnel.is_finished else 0,
                 "failed": sum(sum(stage.failed.values()) for stage in funnel.stages),
                 "cost": "-" if totals is None else "no price" if totals.cost is None else cost_text(totals.cost),
             }
     except StoreError as error:
-        return {"folder": str(folder), "created": "", "model": "", "error": str(error)}
+        return {"folder": str(folder), "created": "", "model": "", "state": "unreadable", "error": str(error)}
 
 
 def _print_run(run: "Run", funnel: "Funnel") -> None:
@@ -236,10 +241,11 @@ def _short(value: Any) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            part.write_text(text, encoding="utf-8")
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)

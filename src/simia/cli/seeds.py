@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simia.cli.console import examples, result, result_facts, result_json, result_table, say
-from simia.cli.errors import ExitCode
+from simia.cli.errors import ExitCode, writing
 from simia.errors import ConfigError, RecordError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ SourceArgument = Annotated[
     ),
 ]
 FormatOption = Annotated[str, typer.Option(help="The format of a file; [cyan]auto[/cyan] recognises it by its keys.")]
-LimitOption = Annotated[int | None, typer.Option(min=0, help="Read at most so many seeds.", show_default=False)]
+LimitOption = Annotated[int | None, typer.Option(min=1, help="Read at most so many seeds.", show_default=False)]
 _MOST_BAD_SAID = 5
 _MOST_TOOLS_SAID = 40
 
@@ -51,6 +51,7 @@ class _Survey:
         self.seeds = 0
         self.worlds: Counter[str] = Counter()
         self.licences: Counter[str] = Counter()
+        self.formats: Counter[str] = Counter()
         self.messages: Counter[int] = Counter()
         self.tools: Counter[str] = Counter()
         self.declared: set[str] = set()
@@ -62,6 +63,7 @@ class _Survey:
         self.seeds += 1
         self.worlds[seed.world.name] += 1
         self.licences[seed.licence] += 1
+        self.formats[str(seed.metadata.get("source", "openai"))] += 1
         self.messages[len(seed.reference)] += 1
         self.with_state += seed.initial_state is not None
         self.declared.update(tool.name for tool in seed.world.tools)
@@ -74,6 +76,7 @@ class _Survey:
             "seeds": self.seeds,
             "worlds": dict(self.worlds),
             "licences": dict(self.licences),
+            "formats": dict(self.formats),
             "messages": {str(length): self.messages[length] for length in sorted(self.messages)},
             "calls_by_tool": dict(self.tools.most_common()),
             "declared_tools": sorted(self.declared),
@@ -92,6 +95,7 @@ def inspect(
     """Count what is in a seed source: worlds, licences, lengths, tools, and bad records by reason."""
     from simia.report.funnel import quantile
     from simia.seeds import read
+    from simia.seeds.sharegpt import APIGEN_MT, APIGEN_MT_LICENCE
 
     bad, survey = _BadRecords(), _Survey()
     for seed in read(source, format=format, limit=limit, on_bad=bad):
@@ -99,6 +103,11 @@ def inspect(
     if as_json:
         result_json(survey.as_json(bad.reasons))
         return
+    if format == "auto" and APIGEN_MT in survey.formats:
+        say(
+            f"note: taken for APIGen-MT by its keys, hence {APIGEN_MT_LICENCE}; for a file of your own: --format "
+            "sharegpt, in a run seeds.format=sharegpt seeds.licence=..."
+        )
     lengths = survey.messages
     calls = survey.tools.total()
     result_facts(
@@ -106,6 +115,7 @@ def inspect(
             ("seeds", f"{survey.seeds:,}, {survey.with_state:,} with an initial state"),
             ("worlds", _counted(survey.worlds)),
             ("licences", _counted(survey.licences)),
+            ("format", _counted(survey.formats)),
             (
                 "messages",
                 f"median {quantile(lengths, 0.5)}, from {min(lengths, default=0)} to {max(lengths, default=0)}",
@@ -158,7 +168,8 @@ def convert(
         raise ConfigError(f"{out} exists: take another name, or --force to replace it")
     bad = _BadRecords()
     seeds = read(source, format=format, limit=limit, on_bad=bad)
-    written = write_folder(path, seeds) if is_folder else write_file(path, seeds)
+    with writing(path):
+        written = write_folder(path, seeds) if is_folder else write_file(path, seeds)
     result(f"{written.seeds:,} seeds written to {out}, {bad.reasons.total():,} bad records left out")
     if written.lost:
         say(f"a file does not hold the {_listed(written.lost)} of the world: a folder does, with a / after its name")

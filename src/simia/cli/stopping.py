@@ -54,7 +54,7 @@ def _signals(stop: asyncio.Event, task: "asyncio.Task[Any]") -> Iterator[_State]
     def on_signal(number: int, frame: FrameType | None) -> None:
         state.signals += 1
         if state.signals == 1:
-            say("stopping: what is in flight has 20 s to finish, and all that came is written; Ctrl-C again to stop at once")
+            say("stopping: what is in flight has 20 s to finish; Ctrl-C again to stop at once")
             stop.set()
         else:
             # What is torn down by force need not report what it was waiting for.

@@ -1,9 +1,11 @@
 """What a run came to, in words: how much was kept, why the rest was not, and where the files are."""
 
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simia import errors
 from simia.cli.console import result, say
 
 if TYPE_CHECKING:
@@ -13,19 +15,23 @@ if TYPE_CHECKING:
     from simia.synthesis.run import Summary
 
 
+_ASKING = frozenset({"prefilter", "generate"})
+
+
 def print_summary(summary: "Summary", took_s: float) -> None:
     """Print what each stage kept, what was used, and which files there are now."""
-    from simia.cli.progress import clock_text, usage_line
+    from simia.cli.progress import clock_text, reasons_text, usage_line
 
     parts = []
     for name, counts in summary.stages.items():
         if not counts.seen:
             continue  # nothing came to this stage, which is no news of its own
-        dropped = f", {counts.dropped_total:,} dropped" if counts.dropped_total else ""
+        reasons = Counter(counts.dropped)
+        dropped = f", {counts.dropped_total:,} dropped ({reasons_text(reasons)})" if reasons else ""
         failed = f", {counts.failed:,} failed" if counts.failed else ""
         parts.append(f"{name} kept {counts.kept:,} of {counts.seen:,}{dropped}{failed}")
     result("; ".join([*parts, f"took {clock_text(took_s)}"]))
-    if usage := usage_line(summary.totals):
+    if _ASKING & summary.stages.keys() and (usage := usage_line(summary.totals)):
         result(f"used: {usage}")
     run = shlex.quote(str(summary.folder))
     result(f"run: {summary.folder} (simia runs show {run})")
@@ -47,6 +53,16 @@ def print_summary(summary: "Summary", took_s: float) -> None:
             result(str(path))
         if summary.exported.non_commercial:
             say(f"note: {', '.join(summary.exported.non_commercial)} forbids commercial use of these files")
+
+
+def may_pass(folder: Path, stages: "Mapping[str, Counts]") -> bool:
+    """Whether any item of ``stages`` failed with an error that another try may cure."""
+    from simia.report import read_funnel
+    from simia.store import Run
+
+    with Run.read(folder) as run:
+        names = {name for stage in read_funnel(run).stages if stage.name in stages for name in stage.failed}
+    return any(issubclass(getattr(errors, name, errors.SimiaError), errors.TransientModelError) for name in names)
 
 
 def tell_examples(folder: Path, stages: "Mapping[str, Counts]") -> None:

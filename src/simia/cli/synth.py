@@ -13,8 +13,8 @@ from simia.cli.console import examples, say
 from simia.cli.errors import ExitCode, exit_code_of, tell
 from simia.cli.rehearsal import rehearse, say_models
 from simia.cli.runs import open_run
-from simia.cli.summary import print_summary, tell_examples
-from simia.errors import ConfigError, ManifestMismatch, RunLocked, SimiaError
+from simia.cli.summary import may_pass, print_summary, tell_examples
+from simia.errors import ConfigError, CorruptStream, ManifestMismatch, RunLocked, SimiaError
 
 if TYPE_CHECKING:
     from simia.store import Manifest
@@ -98,8 +98,8 @@ def synth(
         bool,
         typer.Option(
             "--dry-run",
-            help="Only check the settings and estimate requests, tokens and cost; with --resume also check that the "
-            "run can be gone on with.",
+            help="Only check the settings and estimate requests, tokens and cost; with --resume of what the run still "
+            "lacks.",
         ),
     ] = False,
     max_cost: MaxCostOption = None,
@@ -206,7 +206,7 @@ def _take(
         raise
     except SimiaError as error:
         tell(error)
-        if (folder / "run.json").exists():
+        if (folder / "run.json").exists() and not isinstance(error, CorruptStream):
             say(f"what was made is in {folder}; go on with: {shlex.join(again)}")
         raise typer.Exit(exit_code_of(error)) from error
     except Aborted:
@@ -225,9 +225,13 @@ def _take(
         say(f"go on with a higher ceiling in the place of USD: {shlex.join(_without_ceiling(again))} --max-cost USD")
         raise typer.Exit(exit_code_of(summary.ceiling))
     if summary.failed:
-        say(f"{summary.failed:,} items failed; try them again with: {shlex.join(again)}")
+        if may_pass(folder, summary.stages):
+            say(f"{summary.failed:,} items failed; try them again with: {shlex.join(again)}")
+        else:
+            say(f"{summary.failed:,} items failed, and would fail again in the same way: see above for what to do")
         raise typer.Exit(ExitCode.SOME_FAILED)
-    if any(counts.seen and not counts.kept for counts in summary.stages.values()):
+    is_empty = summary.exported is not None and not summary.exported.records
+    if is_empty or any(counts.seen and not counts.kept for counts in summary.stages.values()):
         raise typer.Exit(ExitCode.SOME_FAILED)
 
 

@@ -210,7 +210,12 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m simia.mo
         description="An OpenAI-compatible endpoint on loopback that answers from a file and misbehaves on demand.",
         epilog=f"example: {prog} --latency lognormal:2.0 --fault-rate 0.05 --outage 20:30 replies.jsonl",
     )
-    parser.add_argument("replies", type=Path, nargs="?", help="JSON Lines; each line one reply; without it all are {}")
+    parser.add_argument(
+        "replies",
+        type=Path,
+        nargs="?",
+        help="JSON Lines, each line one reply: a JSON string, or other JSON as it stands; without it all are {}",
+    )
     parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
     parser.add_argument("--model", help="serve only this name")
     parser.add_argument("--latency", default="0", help="0, fixed:SECONDS or lognormal:MEAN[:SIGMA]")

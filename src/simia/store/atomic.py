@@ -8,6 +8,7 @@ from pathlib import Path
 
 from simia.errors import DiskFull, StoreError
 
+_REMEDY = "check the disk and the permissions, then go on with --resume"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 sync_data = getattr(os, "fdatasync", os.fsync)
@@ -15,7 +16,7 @@ sync_data = getattr(os, "fdatasync", os.fsync)
 
 
 @contextmanager
-def disk(path: Path, doing: str) -> Iterator[None]:
+def disk(path: Path, doing: str, remedy: str = _REMEDY) -> Iterator[None]:
     """Turn an ``OSError`` inside the block into a StoreError that names ``path`` and what to do.
 
     Raises:
@@ -25,10 +26,10 @@ def disk(path: Path, doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as cause:
-        raise as_store_error(cause, path, doing) from cause
+        raise as_store_error(cause, path, doing, remedy) from cause
 
 
-def as_store_error(cause: OSError, path: Path, doing: str) -> StoreError:
+def as_store_error(cause: OSError, path: Path, doing: str, remedy: str = _REMEDY) -> StoreError:
     """The StoreError that says what ``cause`` means for the run."""
     reason = os.strerror(cause.errno) if cause.errno else str(cause)
     if cause.errno in _FULL:
@@ -36,7 +37,7 @@ def as_store_error(cause: OSError, path: Path, doing: str) -> StoreError:
             f"cannot {doing} {path}: {reason}; every acknowledged record is safe: "
             f"free some space there, then go on with --resume"
         )
-    return StoreError(f"cannot {doing} {path}: {reason}; check the disk and the permissions, then go on with --resume")
+    return StoreError(f"cannot {doing} {path}: {reason}; {remedy}")
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -48,6 +48,23 @@ class RunLock:
         os.close(self._handle)
 
 
+def is_locked(folder: Path) -> bool:
+    """Whether a process writes the run in ``folder`` now. False where that cannot be asked."""
+    try:
+        handle = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return False
+
+
 def _holder(handle: int) -> str:
     try:
         content = orjson.loads(os.pread(handle, 1024, 0))

@@ -40,9 +40,13 @@ class Manifest(Value):
     def explain(
         self, other: "Manifest", limit: int = 6, *, free: Collection[str] = (), growing: Collection[str] = ()
     ) -> str:
-        """The differences as a sentence part: ``key: this value, now that value; ...``, at most ``limit`` keys."""
+        """The differences as a sentence part: ``key: was this value, now that value; ...``, at most ``limit`` keys.
+        Prompts are left out where settings differ, because they follow from them.
+        """
         found = self._compared(other, free, growing)
-        parts = [f"{key}: was {_short(was)}, now {_short(now)}" for key, was, now in found[:limit]]
+        if any(key.startswith("config.") for key, _, _ in found):
+            found = [difference for difference in found if not difference[0].startswith("prompts.")]
+        parts = [_told(key, was, now, growing) for key, was, now in found[:limit]]
         if len(found) > limit:
             parts.append(f"and {len(found) - limit} more")
         return "; ".join(parts)
@@ -75,6 +79,13 @@ def _unequal(was: JsonObject, now: JsonObject, prefix: str) -> Iterator[tuple[st
 
 def _grew(was: Any, now: Any) -> bool:
     return isinstance(was, int) and isinstance(now, int) and now > was
+
+
+def _told(key: str, was: Any, now: Any, growing: Collection[str]) -> str:
+    if key.startswith(("prompts.", "seeds.")):
+        return f"{key} " + ("is new" if was is _ABSENT else "is gone" if now is _ABSENT else "has changed")
+    may_grow = ", and may only grow" if key in growing else ""
+    return f"{key}: was {_short(was)}, now {_short(now)}{may_grow}"
 
 
 def _short(value: Any) -> str:

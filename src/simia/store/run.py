@@ -57,7 +57,7 @@ class Run:
             RunLocked: another process writes there.
             StoreError: the folder holds a run already, or cannot be written.
         """
-        with disk(folder, "make the run folder"):
+        with disk(folder, "make the run folder", "take another --run, or make that place writable"):
             folder.mkdir(parents=True, exist_ok=True)
         with _released_on_failure(RunLock(folder)) as lock:
             if (folder / "run.json").exists():

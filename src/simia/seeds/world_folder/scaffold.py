@@ -34,8 +34,10 @@ def scaffold(folder: Path, name: str) -> list[Path]:
                 text = text.replace(f'name = "{_EXAMPLE_NAME}"', f"name = {orjson.dumps(name).decode()}")
                 text = text.replace(f"# The world `{_EXAMPLE_NAME}`", f"# The world `{name}`")
             path = folder / source.name
-            path.write_text(text, encoding="utf-8")
             written.append(path)
+            path.write_text(text, encoding="utf-8")
     except OSError as cause:
-        raise ConfigError(f"cannot write {folder}: {cause.strerror}") from cause
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise ConfigError(f"cannot write {folder}: {cause.strerror}: take a place with room to write") from cause
     return written
