@@ -77,7 +77,8 @@ def checked(model: type[S], settings: dict[str, Any], origin: str) -> S:
             if known:
                 unknown.setdefault(known, []).append(where)
             else:
-                problems.append(f"{where}: {_in_words(where, error['type'], error['msg'], model, error['loc'])}")
+                what = _in_words(where, error["type"], error["msg"], model, error["loc"])
+                problems.append(f"{where}: {what}" if where else what)
         problems += [f"{', '.join(keys)}: unknown key (known: {known})" for known, keys in unknown.items()]
         raise ConfigError(f"{origin}: " + "; ".join(problems)) from None
 
@@ -116,7 +117,7 @@ def _in_words(where: str, kind: str, message: str, model: type[BaseModel], locat
         return f"a table, so set its keys{f' ({known})' if known else ''}, as in {where}.KEY=..."
     if kind == "missing":
         return "missing"
-    return message
+    return message.removeprefix("Value error, ")
 
 
 def _known_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> str:

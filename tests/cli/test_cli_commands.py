@@ -299,6 +299,16 @@ def test_a_recipe_that_no_run_would_take_is_an_error_of_its_world(simia: Simia, 
     assert ended.out.endswith(": 2 errors, 1 warning\n")
 
 
+def test_a_recipe_whose_seeds_are_nowhere_is_an_error_of_its_world(simia: Simia, world: Path) -> None:
+    recipe = world / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace('source = "."', 'source = "gone.jsonl"'))
+
+    ended = simia("world", "check", str(world))
+
+    assert ended.code == 1
+    assert "error    recipe.toml: there are no seeds at " in ended.out
+
+
 def test_a_format_whose_package_is_missing_is_an_error_of_its_world(
     simia: Simia, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,7 +64,9 @@ def test_seeds_that_are_gone_are_asked_for_by_the_stage_that_reads_them(
     lost, found = simia("prefilter", "run"), simia("prefilter", "run", "seeds.source=moved")
 
     assert lost.code == 2
-    assert f"there are no seeds at {world}: say where they are now with seeds.source=PATH" in lost.err
+    assert (
+        f"there are no seeds at {world}: check the path, or say where they are now with seeds.source=PATH" in lost.err
+    )
     assert found.code == 0
 
 

@@ -97,6 +97,14 @@ def test_an_inadmissible_proposal_goes_back_with_its_reason(seed: Seed, wrong: A
     assert reason in model.requests[1].messages[-1].content
 
 
+def test_the_reason_of_a_refusal_is_no_result_of_the_tool(seed: Seed) -> None:
+    misfit = {**LOAN, "changes": [{"op": "put", "path": ["books", "B-000", "borrower"], "value": "M-731"}]}
+    echo = {"is_error": True, "observation": {"error": "the changes do not fit the state: 'B-000' is missing"}}
+    transition, model = answered(query(seed), misfit, {**echo, "changes": []}, LOAN)
+    assert not transition.is_error
+    assert "give there what the tool itself would return" in str(model.requests[-1].messages[-1].content)
+
+
 def test_a_repair_keeps_the_first_question_as_its_beginning(seed: Seed) -> None:
     _, model = answered(query(seed), "no json", "none", LOAN)
     first, second, third = model.requests

@@ -8,6 +8,8 @@ import pytest
 from pydantic import BaseModel
 
 from simia.config import Settings
+from simia.simulate import SimulateSettings
+from simia.simulate.settings import SMALL
 from simia.synthesis.postprocess import PASSES
 from simia.synthesis.recipe import Recipe
 from simia.synthesis.reference import prose, sections
@@ -48,7 +50,7 @@ def test_no_key_is_told_that_a_user_may_not_set() -> None:
         ("simulate.mode", "one of trajectory, turns"),
         ("dedup.near", "number 0.3 to 1"),
         ("dedup.permutations", "whole number 32 to 512, a multiple of 32"),
-        ("export.formats", "list of trl, trl-parquet, openai, llamafactory, llama3"),
+        ("export.formats", "list of trl, trl-parquet, openai, llamafactory, llama3, at least 1"),
         ("roles.judge", "the keys of model, as roles.judge.name"),
     ],
 )
@@ -134,3 +136,8 @@ def _keys(model: type[BaseModel], prefix: str) -> list[str]:
         elif not field.exclude:
             keys.append(prefix + name)
     return keys
+
+
+def test_what_a_small_model_gets_is_told_as_it_is() -> None:
+    told = " ".join((SimulateSettings.__doc__ or "").split())
+    assert all(str(value) in told for value in SMALL.values())

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from simia.models.choose import ChosenModel
 from simia.models.scripted import Answer, ScriptedModel
 from simia.models.settings import ModelSettings
 from simia.pipeline import Silent
+from simia.seeds.front_door import BUNDLED
 from simia.store import Run
 from simia.synthesis.cast import Cast
 from simia.synthesis.estimate import estimate
@@ -371,6 +373,19 @@ def test_a_recipe_names_its_unknown_keys_and_the_known_ones() -> None:
 def test_an_unknown_recipe_is_told_the_bundled_ones() -> None:
     with pytest.raises(ConfigError, match="office, shop"):
         read_recipe("shopp", [])
+
+
+def test_a_world_folder_without_a_recipe_and_a_seed_file_have_one_of_defaults(tmp_path: Path) -> None:
+    shutil.copytree(BUNDLED / "shop", tmp_path / "my shop")
+    shutil.copy(BUNDLED / "shop" / "seeds.jsonl", tmp_path / "seeds.jsonl")
+    for source, name in ((tmp_path / "my shop", "my-shop"), (tmp_path / "seeds.jsonl", "seeds")):
+        recipe = read_recipe(str(source), ["count=3"])
+        assert (recipe.name, recipe.seeds.source, recipe.count) == (name, str(source), 3)
+
+
+def test_a_world_file_in_the_place_of_its_folder_is_told() -> None:
+    with pytest.raises(ConfigError, match=r"world\.toml describes a world: give its folder"):
+        read_recipe(str(BUNDLED / "shop" / "world.toml"), [])
 
 
 def test_a_recipe_file_may_name_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

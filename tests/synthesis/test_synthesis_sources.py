@@ -45,7 +45,7 @@ def test_seeds_of_tau2_without_its_package_are_told_how_to_get_it(monkeypatch: p
 
 @pytest.mark.parametrize("source", ["bundled:bakery", "tau3:retail", "nowhere.jsonl"])
 def test_seeds_that_are_nowhere_are_asked_for(source: str) -> None:
-    with pytest.raises(SeedError, match=r"there are no seeds at .*: say where they are now with seeds\.source=PATH"):
+    with pytest.raises(SeedError, match=r"there are no seeds at .*: check the path, .* seeds\.source=PATH"):
         fingerprint(SeedSource(source=source))
 
 

@@ -45,7 +45,8 @@ _ASKS_NO_MODEL = frozenset({"postprocess", "export"})
 RecipeArgument = Annotated[
     str,
     typer.Argument(
-        metavar="RECIPE", help="A bundled recipe (shop, office, tau2-retail ...), a .toml file, or a world folder."
+        metavar="RECIPE",
+        help="A bundled recipe (shop, office, tau2-retail ...), a .toml file, a world folder, or a seed file.",
     ),
 ]
 WordsArgument = Annotated[

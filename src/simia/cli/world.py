@@ -97,6 +97,7 @@ def _recipe_problems(folder: Path) -> "Iterator[tuple[str, str]]":
     from simia.synthesis.export import check_formats
     from simia.synthesis.postprocess import Postprocess
     from simia.synthesis.recipe import read_recipe
+    from simia.synthesis.sources import fingerprint
 
     try:
         recipe = read_recipe(str(folder), [])
@@ -105,6 +106,7 @@ def _recipe_problems(folder: Path) -> "Iterator[tuple[str, str]]":
         return
     worlds: dict[str, WorldSpec] = {}
     for demand in (
+        lambda: fingerprint(recipe.seeds),
         lambda: Postprocess(recipe.postprocess, worlds.__getitem__),
         lambda: check_formats(recipe.export.formats),
     ):

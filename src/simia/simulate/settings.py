@@ -14,14 +14,19 @@ class SimulateSettings(Settings):
     temperature 1.0). "turns": user, agent and tools are played apart, with the tools over tracked state.
     ``attempts`` is how often a whole conversation is asked for before an item is given up (mode "trajectory");
     ``max_repairs`` how often one inadmissible answer of a role is sent back with its reason (mode "turns").
-    ``structured`` sends a JSON Schema with each request; switch it off for servers that mistreat large schemas.
+    ``structured`` sends a JSON Schema with each request; switch it off for servers that mistreat large schemas (how a
+    schema is sent is ``model.structured``). ``temperature`` is how freely a model writes, ``max_tokens`` the longest
+    single reply. ``max_exchanges`` is how often the user speaks at most, and in mode "turns" ``max_turns`` the most
+    messages of a conversation and ``max_parallel_calls`` the most calls of one message. ``thoughts``: the agent writes
+    down its reasoning before it acts.
 
     Lengths in characters keep a prompt within a small model's context: the tools' result schemas are shown if all of
     them together have at most ``returns_chars`` (0: never), the results in a longer exemplar than ``exemplar_chars``
     are thinned out, and a tool simulator sees ``state_chars`` of the state and ``history_chars`` of the past.
 
-    ``profile`` "small" bounds what a whole conversation may hold and shortens what is left open here (:data:`SMALL`);
-    "auto" means "small" for the embedded model and for GGUF files below 3 GB, and "full" for all others.
+    ``profile`` "small" bounds what a whole conversation may hold, and where they are not set lowers ``max_tokens`` to
+    1280, ``max_exchanges`` to 3, ``attempts`` to 1, ``returns_chars`` to 0 and the other lengths to 3000; "auto" means
+    "small" for the embedded model and for GGUF files below 3 GB, and "full" for all others.
     """
 
     profile: Literal["auto", "full", "small"] = "auto"
@@ -30,7 +35,6 @@ class SimulateSettings(Settings):
     max_tokens: int = Field(default=4096, ge=64)
     max_exchanges: int = Field(default=12, ge=1)
     max_turns: int = Field(default=40, ge=2)
-    """Most messages of a conversation in mode "turns"."""
     max_parallel_calls: int = Field(default=4, ge=1)
     max_repairs: int = Field(default=2, ge=0)
     attempts: int = Field(default=2, ge=1)

@@ -36,6 +36,8 @@ from simia.types import (
 
 PROMPTS = ("turns_tools", "turns_tools_call")
 
+_NO_FIT = "the changes do not fit the state"
+_BREAKS = "the changes break the state"
 _MAX_EXAMPLES = 2
 _EXAMPLE_CHARS = 1200
 
@@ -158,6 +160,9 @@ def _read(value: Any, query: TransitionQuery) -> Transition:
         if wrong:
             raise FormatError(f"the observation does not fit what {query.call.name} returns: {'; '.join(wrong)}")
     text = observation if isinstance(observation, str) else dump_json(observation)
+    if _NO_FIT in text or _BREAKS in text:
+        # A small model that is told why its answer is inadmissible tells it to the agent.
+        raise FormatError("the observation says what only you were told: give there what the tool itself would return")
     before = tracked_state(query.world, query.state)
     if before is None:
         return Transition(observation=text, is_error=is_error)
@@ -167,12 +172,12 @@ def _read(value: Any, query: TransitionQuery) -> Transition:
     try:
         after = delta.apply(before)
     except StateError as cause:
-        raise FormatError(f"the changes do not fit the state: {cause}") from cause
+        raise FormatError(f"{_NO_FIT}: {cause}") from cause
     if delta.size:
         known = violations(query.world, before)
         broken = [sentence for sentence in violations(query.world, after) if sentence not in known]
         if broken:
-            raise FormatError(f"the changes break the state: {'; '.join(broken)}")
+            raise FormatError(f"{_BREAKS}: {'; '.join(broken)}")
     # Changes that change nothing (a value put again) are left out, so that the delta's size is its true size.
     return Transition(observation=text, is_error=is_error, delta=StateDelta.between(before, after))
 

@@ -23,9 +23,9 @@ _SPACES = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 
 class DedupSettings(Settings):
-    """``near``: from which Jaccard similarity of three-word shingles on a conversation is a copy of a kept one or of a
-    seed; 1.0 compares exactly only. ``exemplar``: the same against the seed that stood in its prompt, so lower.
-    ``permutations``: of a MinHash; with 128 an estimate errs by about 0.03.
+    """When a conversation is dropped as a copy. ``near``: from which Jaccard similarity of three-word shingles on it is
+    a copy of a kept one or of a seed; 1.0 compares exactly only. ``exemplar``: the same against the seed that stood in
+    its prompt, so lower. ``permutations``: of a MinHash; with 128 an estimate errs by about 0.03.
     """
 
     near: float = Field(default=0.85, ge=0.3, le=1.0)

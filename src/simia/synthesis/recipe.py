@@ -1,5 +1,6 @@
 """A recipe: everything that decides what ``simia synth`` makes."""
 
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from simia.errors import ConfigError
 from simia.models.address import Address
 from simia.models.settings import ModelSettings
 from simia.seeds.plan import PlanSettings
+from simia.seeds.world_folder import WORLD_FILE, is_world_folder
 from simia.simulate import SimulateSettings
 from simia.synthesis.dedup import DedupSettings
 from simia.synthesis.export import ExportSettings
@@ -30,6 +32,9 @@ _OPERATIONAL = (
     "structured",
     "record",
 )
+_SEED_FILES = frozenset({".json", ".jsonl", ".parquet"})
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+_SEED_END = 10**18  # servers and files hold no longer integers
 _SEEDED = ("plan", "simulate")
 _MODELS = ("model", "roles.user", "roles.agent", "roles.tools", "roles.judge")
 
@@ -53,9 +58,12 @@ USED_BY = {"count": "generate", "postprocess": "postprocess", "dedup": "postproc
 
 
 class SeedSource(Settings):
-    """Where seeds come from: ``bundled:NAME``, ``tau2:DOMAIN``, a file, or a world folder; see ``simia seeds``.
+    """Where seeds come from: ``bundled:NAME``, ``tau2:DOMAIN``, a file, or a world folder; ``simia seeds inspect``
+    looks into one.
 
-    ``licence`` overrides what format and records say, as an SPDX identifier.
+    ``format`` is that of a file; ``auto`` recognises it by its first readable record, ``world`` is a world folder.
+    ``limit`` reads at most so many seeds; without it all. ``licence`` overrides what format and records say, as an SPDX
+    identifier.
     """
 
     source: str
@@ -66,7 +74,9 @@ class SeedSource(Settings):
 
 class Roles(Settings):
     """Other models for single roles; each is the recipe's ``model`` where it is absent. ``user``, ``agent`` and
-    ``tools`` play in mode "turns", ``judge`` reads the seeds in the prefilter.
+    ``tools`` play in mode "turns", ``judge`` reads the seeds in the prefilter. Set one as ``roles.judge.name=...``. A
+    role with settings of its own takes nothing from ``model`` but its ``max_cost``; a key left out has the default that
+    it has in ``model``.
     """
 
     user: ModelSettings | None = None
@@ -78,7 +88,9 @@ class Roles(Settings):
 class Recipe(Settings):
     """What ``simia synth`` makes: ``count`` conversations from seeds, by a model, and what becomes of them.
 
-    ``seed`` is the one random seed: plans, faults and sampling all follow from it. A part has none of its own.
+    ``name`` is what the run is called in ``run.json`` and in each conversation's provenance. ``count`` is how many
+    conversations are asked for; fewer are kept. ``seed`` is the one random seed: plans, faults and sampling all follow
+    from it. A part has none of its own.
     """
 
     name: Name
@@ -96,6 +108,8 @@ class Recipe(Settings):
 
     @model_validator(mode="after")
     def _one_seed(self) -> "Recipe":
+        if abs(self.seed) >= _SEED_END:
+            raise ValueError("seed has more than 18 digits: take a shorter one")
         for name in _SEEDED:
             if "seed" in getattr(self, name).model_fields_set:
                 raise ValueError(f"{name}.seed follows from the recipe's own seed: set seed, not {name}.seed")
@@ -121,7 +135,8 @@ def bundled_recipes() -> tuple[str, ...]:
 
 
 def read_recipe(name_or_path: str, overrides: list[str]) -> Recipe:
-    """The recipe of a bundled name, a TOML file, or a folder with a ``recipe.toml``, with ``key=value`` words applied.
+    """The recipe of a bundled name, a TOML file, a folder with a ``recipe.toml``, or, with all defaults, of a world
+    folder without one or of a seed file; with ``key=value`` words applied.
 
     Paths inside a file are relative to the file, those in ``overrides`` to the working directory; ``~`` is the home.
 
@@ -129,17 +144,26 @@ def read_recipe(name_or_path: str, overrides: list[str]) -> Recipe:
         ConfigError: there is no such recipe, or a key or value in it is wrong; the message names the key.
     """
     path = Path(name_or_path).expanduser()
-    if path.is_dir():
+    if path.is_dir() and ((path / "recipe.toml").exists() or not is_world_folder(path)):
         path = path / "recipe.toml"
     if name_or_path in bundled_recipes() and not path.exists():
         with resources.as_file(resources.files("simia.synthesis") / "recipes" / f"{name_or_path}.toml") as bundled:
             settings = read_toml(bundled)
+    elif path.is_dir() or (path.suffix in _SEED_FILES and path.exists()):
+        settings = {
+            "name": _NO_NAME.sub("-", path.resolve().stem).strip("-") or "seeds",
+            "seeds": {"source": str(path)},
+        }
+    elif path.name == WORLD_FILE and path.exists():
+        raise ConfigError(f"{path} describes a world: give its folder, {path.parent}")
     elif path.exists():
         settings = read_toml(path)
         _anchor(settings, path.parent)
     else:
-        known = ", ".join(bundled_recipes())
-        raise ConfigError(f"no recipe {name_or_path!r}: give a .toml file, a world folder, or one of {known}")
+        raise ConfigError(
+            f"no recipe {name_or_path!r}: give a .toml file, a world folder, a seed file, or one of "
+            f"{', '.join(bundled_recipes())}"
+        )
     return _overridden(settings, overrides, f"recipe {name_or_path}")
 
 

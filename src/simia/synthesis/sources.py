@@ -55,7 +55,9 @@ def fingerprint(source: SeedSource) -> dict[str, str]:
         return {source.source: f"{_TAU2} {_version_of_tau2(source.source)}"}
     path = Path(source.source).expanduser()
     if not path.exists():
-        raise SeedError(f"there are no seeds at {path}: say where they are now with seeds.source=PATH")
+        raise SeedError(
+            f"there are no seeds at {path}: check the path, or say where they are now with seeds.source=PATH"
+        )
     if path.is_dir() and source.format in ("auto", "world") and world_folder.is_world_folder(path):
         return {name: _digest(path / name) for name in _world_files(path)}
     if source.format == officebench.NAME or (source.format == "auto" and officebench.is_officebench(path)):

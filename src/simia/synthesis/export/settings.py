@@ -2,17 +2,20 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from simia.config import Name, Settings
 
 
 class ExportSettings(Settings):
-    """``formats``: which targets are written, see ``FORMATS`` in :mod:`simia.synthesis.export`.
+    """Which training files are written. Of the ``formats``, ``trl`` and ``trl-parquet`` (extra ``parquet``) are for
+    TRL, ``llamafactory`` for LLaMA-Factory, ``openai`` for OpenAI's fine-tuning, ``llama3`` for Llama-3's JSON calls.
 
     ``reasoning``: "keep" spells it where the target has a place for it; OpenAI's and Llama's have none, so there it
-    is always left out. ``name`` is the data set's, in file names and in the card; files of an earlier export under
-    another name are removed.
+    is always left out. "strip" leaves it out everywhere. ``name`` is the data set's, in file names and in the card;
+    files of an earlier export under another name are removed.
     """
 
-    formats: tuple[str, ...] = ("trl", "llamafactory")
+    formats: tuple[str, ...] = Field(default=("trl", "llamafactory"), min_length=1)
     reasoning: Literal["keep", "strip"] = "keep"
     name: Name = "simia"

@@ -42,7 +42,9 @@ _MAX_CONTEXTS = 4096  # worlds times seeds in use; beyond it all are prepared ag
 
 
 class PostprocessSettings(Settings):
-    """``passes``: which ones, in which order; a pass may stand once."""
+    """What is mended and checked in each conversation, without any model. ``passes``: which ones, in which order; a
+    pass may stand once. A pass drops a conversation or repairs it.
+    """
 
     passes: tuple[str, ...] = _DEFAULT_PASSES
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pydantic import Field
+
 from simia.config import Settings, rng_for
 from simia.errors import ContextOverflow, FormatError
 from simia.formats import transcript
@@ -49,14 +51,15 @@ _MAX_WORLDS = 64
 
 
 class PrefilterSettings(Settings):
-    """``judge``: whether a model reads the seeds that passed the rules. ``attempts``: how often an unreadable reply is
-    asked for again. ``max_tokens``: of a reply.
+    """How seeds are judged before anything is made from them. ``judge``: whether a model reads the seeds that passed
+    the rules. ``attempts``: how often it is asked in all while its replies are unreadable. ``max_tokens`` is the
+    longest reply of the judge, ``temperature`` how freely it is drawn (0: the likeliest words).
     """
 
     judge: bool = False
-    attempts: int = 2
-    max_tokens: int = 1024
-    temperature: float = 0.0
+    attempts: int = Field(default=2, ge=1)
+    max_tokens: int = Field(default=1024, ge=64)
+    temperature: float = Field(default=0.0, ge=0)
 
 
 class SeedJudge:
@@ -102,7 +105,7 @@ class SeedJudge:
             ModelError: the model could not answer; the pipeline decides what that means.
         """
         problem = ""
-        for trial in range(max(self._settings.attempts, 1)):
+        for trial in range(self._settings.attempts):
             try:
                 reply = await self._model.complete(self.request_for(item, trial))
             except ContextOverflow as cause:
