@@ -32,7 +32,7 @@ def test_help_names_every_command(simia: Simia) -> None:
 
 COMMANDS = (
     "synth, prefilter, generate, postprocess, export, seeds inspect, seeds convert, runs ls, runs show, runs diff, "
-    "world new, world check, world show, models ls, models check, models pull"
+    "world new, world check, world show, models ls, models check, models pull, settings"
 )
 
 

@@ -216,6 +216,16 @@ def test_an_export_under_another_name_removes_the_data_sets_of_the_earlier_one(
     assert names_in(folder) == written | {"mine_sharegpt.jsonl"}
 
 
+def test_an_export_of_other_targets_removes_the_files_that_its_card_would_not_tell_of(
+    tmp_path: Path, world: WorldSpec, conversation: Conversation
+) -> None:
+    for formats in (tuple(FORMATS), ("openai",)):
+        write(formats, [(0, conversation())], lambda _: world, tmp_path, ExportSettings())
+        (tmp_path / "llama3" / "mine.jsonl").write_text("kept")
+    found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert found == {"openai/train.jsonl", "llama3/mine.jsonl"}
+
+
 @pytest.mark.parametrize(
     "edited",
     [

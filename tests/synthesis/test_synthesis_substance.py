@@ -123,6 +123,10 @@ def test_what_only_the_agent_said_is_no_source_of_ids() -> None:
             AssistantMessage(content="Which one?"),
             UserMessage(content="Please tell me where my order is."),
         ),
+        (
+            UserMessage(content="I am Ann Lee, and I live in Leeds."),
+            AssistantMessage(content="I am Ann Lee, and I live in Leeds."),
+        ),
     ],
 )
 def test_talk_that_turns_in_circles_is_dropped(messages: tuple[Message, ...]) -> None:

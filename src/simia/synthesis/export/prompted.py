@@ -59,14 +59,12 @@ class LlamaFactoryWriter:
 
     def place(self) -> None:
         """Put the data sets in place, then the file that registers them; at last those of another name are removed."""
-        earlier = _registered_name(self._folder / _INFO)
+        earlier = registered_files(self._folder)
         for file in self._files:
             file.place()
-        if earlier is not None and earlier != self._name:
-            for name in _dataset_info(earlier):
-                path = self._folder / _data_path(name)
-                with disk(path, "remove"):
-                    path.unlink(missing_ok=True)
+        for path in earlier - registered_files(self._folder):
+            with disk(path, "remove"):
+                path.unlink(missing_ok=True)
 
     def abort(self) -> None:
         """Leave nothing behind that is not in place."""
@@ -120,6 +118,14 @@ def _alternating(items: list[dict[str, str]]) -> list[dict[str, str]]:
         else:
             joined.extend({"from": role, "value": value} for value in values)
     return joined
+
+
+def registered_files(folder: Path) -> set[Path]:
+    """The data sets that the ``dataset_info.json`` below ``folder`` registers, and that file itself; none where it is
+    not as it was written here.
+    """
+    name = _registered_name(folder / _INFO)
+    return set() if name is None else {folder / _INFO, *(folder / _data_path(one) for one in _dataset_info(name))}
 
 
 def _data_path(data_set: str) -> str:

@@ -13,6 +13,7 @@ from simia.synthesis.export.settings import ExportSettings
 from simia.synthesis.export.write import CARD, write
 from simia.types import Trajectory
 
+_UNNAMED = ExportSettings().name
 _STAGES = ("prefilter", "generate", "postprocess")
 _MENDED_JSON = "json"  # the one mark in ``Trajectory.repairs`` that the simulator sets, and no pass
 
@@ -109,7 +110,7 @@ def _card(run: Run, settings: ExportSettings, census: _Census, files: tuple[Expo
             stages.append(StageCounts(name, counts.seen, counts.kept, counts.failed, counts.dropped))
     manifest = run.manifest
     return Card(
-        name=settings.name,
+        name=settings.name if settings.name != _UNNAMED else f"{_UNNAMED}-{manifest.run}",
         run=manifest.run,
         version=manifest.version,
         model=manifest.model,

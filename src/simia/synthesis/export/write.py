@@ -1,13 +1,14 @@
 """Training files: every target in one pass over the trajectories, streamed; put in place when all are whole."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from simia.errors import ConfigError, ExtraMissing, StoreError
+from simia.store.atomic import disk
 from simia.synthesis.export.chat import OpenAIWriter, TrlWriter
 from simia.synthesis.export.files import ExportedFile, NewFile
-from simia.synthesis.export.prompted import Llama3Writer, LlamaFactoryWriter
+from simia.synthesis.export.prompted import Llama3Writer, LlamaFactoryWriter, registered_files
 from simia.synthesis.export.settings import ExportSettings
 from simia.synthesis.export.target import Writer
 from simia.types import Trajectory, WorldSpec
@@ -77,8 +78,8 @@ def write(
     """Write all ``formats`` under ``folder`` in one pass; ``world_of`` gives a world by content id, and ``card`` the
     text of the card once the files are known.
 
-    The same trajectories give the same bytes, which replace those of an earlier export; its files of other targets
-    stay. Nothing is replaced before every new file and the card are whole on the disk: what goes wrong until then, a
+    The same trajectories give the same bytes, which replace those of an earlier export; its files of targets that are
+    not among ``formats`` are removed, since the card would not tell of them. Nothing is replaced before every new file and the card are whole on the disk: what goes wrong until then, a
     full disk above all, leaves the earlier export as it was and nothing beside it. What stays open is the moment of
     the renames, one file after another: a power cut there leaves new files beside earlier ones. The card comes last,
     so the one that lies there tells by its hashes; exporting again mends it.
@@ -113,6 +114,18 @@ def write(
             described.finish()
         for writer in writers:
             writer.place()
+        _remove_others(folder, formats)
         if described is not None:
             described.place()
         return files
+
+
+def _remove_others(folder: Path, formats: Sequence[str]) -> None:
+    """Remove what an earlier export wrote for targets that are not among ``formats``; foreign files stay."""
+    for name in FORMATS.keys() - set(formats):
+        files = (folder / name / "train.jsonl", folder / name / "train.parquet")
+        for path in registered_files(folder) if name == "llamafactory" else files:
+            with disk(path, "remove"):
+                path.unlink(missing_ok=True)
+        with suppress(OSError):  # it was never there, or something of the user's is in it
+            (folder / name).rmdir()

@@ -61,7 +61,8 @@ def grounded_ids(trajectory: Trajectory, context: Context) -> Trajectory | Dropp
 
 def no_repetition(trajectory: Trajectory, context: Context) -> Trajectory | Dropped:
     """Drops ``repetition``: a message that turns in circles (of its last 100 words fewer than 3 in 10 are different
-    words), and a user or an agent who says the very same thing twice in a row, or three times in all.
+    words), and a user or an agent who says the very same thing twice in a row, or three times in all, or what the other
+    has just said.
     """
     said: dict[tuple[str, str], int] = {}
     before: dict[str, str] = {}
@@ -69,13 +70,14 @@ def no_repetition(trajectory: Trajectory, context: Context) -> Trajectory | Drop
         role, content = message.role, message.content
         if role != "user" and role != "assistant":
             continue
-        previous, before[role] = before.get(role), content
+        was_just_said = content in before.values()
+        before[role] = content
         if len(content) < _SAYS_SOMETHING_CHARS:
             continue
         if _turns_in_circles(content):
             return Dropped("repetition", f"message {position} ({role}) turns in circles: {_end(content)}")
         times = said[role, content] = said.get((role, content), 0) + 1
-        if previous == content or times > _MOST_TIMES:
+        if was_just_said or times > _MOST_TIMES:
             return Dropped("repetition", f"message {position} ({role}) was said before: {_end(content)}")
     return trajectory
 
