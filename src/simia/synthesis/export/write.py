@@ -79,10 +79,11 @@ def write(
     text of the card once the files are known.
 
     The same trajectories give the same bytes, which replace those of an earlier export; its files of targets that are
-    not among ``formats`` are removed, since the card would not tell of them. Nothing is replaced before every new file and the card are whole on the disk: what goes wrong until then, a
-    full disk above all, leaves the earlier export as it was and nothing beside it. What stays open is the moment of
-    the renames, one file after another: a power cut there leaves new files beside earlier ones. The card comes last,
-    so the one that lies there tells by its hashes; exporting again mends it.
+    not among ``formats`` are removed, since the card would not tell of them. Nothing is replaced before every new file
+    and the card are whole on the disk: what goes wrong until then, a full disk above all, leaves the earlier export as
+    it was and nothing beside it. What stays open is the moment of the renames, one file after another: a power cut
+    there leaves new files beside earlier ones. The card comes last, so the one that lies there tells by its hashes;
+    exporting again mends it.
 
     Raises:
         ConfigError: an unknown format, or one named twice.
