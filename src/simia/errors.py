@@ -23,6 +23,7 @@
     │   │   ├── ContextOverflow
     │   │   ├── StructuredOutputUnsupported
     │   │   └── RequestRefused   any other 4xx
+    │   ├── EndpointLost         nothing is answered any more
     │   └── CostCeilingReached   the next request could pass the ceiling
     └── StoreError               the run folder
         ├── RunLocked            another process writes it
@@ -143,6 +144,10 @@ class StructuredOutputUnsupported(PermanentModelError):
 
 class RequestRefused(PermanentModelError):
     """Any other status of 4xx."""
+
+
+class EndpointLost(ModelError):
+    """Nothing was answered for so long that no other request is worth a try; the run may go on later."""
 
 
 class CostCeilingReached(ModelError):

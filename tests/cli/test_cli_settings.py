@@ -72,3 +72,7 @@ def test_the_help_has_examples(simia: Simia) -> None:
 
 def test_the_help_of_simia_names_the_command(simia: Simia) -> None:
     assert " settings " in simia("--help").out
+
+
+def test_a_role_has_the_settings_of_a_model(simia: Simia) -> None:
+    assert simia("settings", "roles.judge").out == simia("settings", "model").out

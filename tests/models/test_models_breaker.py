@@ -7,6 +7,7 @@ import pytest
 from simia.errors import (
     ConfigError,
     ContextOverflow,
+    EndpointLost,
     ModelError,
     ModelTimeout,
     RequestRefused,
@@ -22,12 +23,12 @@ def refused(number: int = 0) -> RequestRefused:
     return RequestRefused(f"http://host refused the request (status 400): no tools for you (request id r{number})")
 
 
-def ask(*answers: Answer, refusals: int = 3) -> list[type[BaseException] | str]:
+def ask(*answers: Answer, refusals: int = 3, patience_s: float = 0.0) -> list[type[BaseException] | str]:
     """What came of each of so many requests."""
     came: list[type[BaseException] | str] = []
 
     async def run() -> None:
-        model = BreakingModel(ScriptedModel(list(answers)), refusals=refusals)
+        model = BreakingModel(ScriptedModel(list(answers)), refusals=refusals, patience_s=patience_s)
         for number in range(len(answers)):
             request = ChatRequest(
                 model=model.name,
@@ -79,7 +80,11 @@ def test_what_is_about_one_item_never_ends_the_run(error: ModelError) -> None:
 
 def test_an_endpoint_that_died_ends_the_run_whatever_its_last_words_were() -> None:
     gone: list[Answer] = [ServerFailed("broke"), ServerFailed("refused"), ModelTimeout("slow"), "too late"]
-    assert ask(*gone) == [ServerFailed, ServerFailed, ConfigError, ConfigError]
+    assert ask(*gone) == [ServerFailed, ServerFailed, EndpointLost, EndpointLost]
+
+
+def test_a_short_outage_ends_no_run() -> None:
+    assert ask(*[ServerFailed("away")] * 30, patience_s=60.0) == [ServerFailed] * 30
 
 
 def test_an_endpoint_that_answers_now_and_then_is_alive() -> None:

@@ -36,6 +36,7 @@ def said(status: int, message: str, **more: object) -> ModelError:
         (401, "Incorrect API key provided.", AuthenticationFailed),
         (402, "Payment required", AuthenticationFailed),
         (400, "Your credit balance is too low to access the API.", AuthenticationFailed),
+        (400, "messages[3].content: string too odd: 'What is my credit balance?'", RequestRefused),
         (403, "Forbidden", AuthenticationFailed),
         (404, "The model `tiny` does not exist.", ModelNotFound),
         (404, "File Not Found", ModelNotFound),
@@ -126,6 +127,7 @@ def test_a_word_that_stands_for_a_key_is_not_struck_out_of_other_words() -> None
     asked = Asked(shown="http://host/v1", model="tiny", key="x", key_name="OPENAI_API_KEY")
     error = refusal(400, {}, b"the maximum context length is 10", asked)
     assert "maximum context length" in str(error)
+    assert " *** " in str(refusal(400, {}, b"the key x is wrong", asked))
 
 
 def test_a_refused_parameter_is_not_about_one_text() -> None:

@@ -147,6 +147,14 @@ def test_a_row_whose_text_is_no_json_is_a_bad_record_that_names_the_column(path:
         read(path, {"messages": text(HELLO)}, {"messages": "[{"})
 
 
-def test_structs_in_columns_that_nobody_reads_do_no_harm(path: Path) -> None:
-    (seed,) = read(path, {"messages": HELLO, "reward": {"arguments": {"a": 1}}})
+@pytest.mark.parametrize("beside", [{"reward": {"arguments": {"a": 1}}}, {"score": nan}])
+def test_what_stands_in_columns_that_nobody_reads_does_no_harm(path: Path, beside: dict[str, Any]) -> None:
+    (seed,) = read(path, {"messages": HELLO, **beside})
+    assert len(seed.reference) == 2
+
+
+@pytest.mark.parametrize("beside", [{"metadata": "crawl-7"}, {"initial_state": "asleep"}])
+def test_a_format_that_reads_no_metadata_is_not_hurt_by_any(path: Path, beside: dict[str, Any]) -> None:
+    turns = [{"from": "human", "value": "Hi."}, {"from": "gpt", "value": "Hello."}]
+    (seed,) = read(path, {"conversations": turns, "system": "Be good.", "tools": "[]", **beside})
     assert len(seed.reference) == 2

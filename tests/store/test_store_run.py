@@ -5,13 +5,14 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import orjson
 import pytest
 
 from simia.errors import CorruptStream, ManifestMismatch, RunLocked, StoreError
-from simia.store import Manifest, Run
+from simia.store import Manifest, Run, is_locked
 from simia.types import ChatReply, Dropped, Kept, ToolSpec, Usage, WorldSpec
 
 
@@ -123,6 +124,24 @@ def test_a_dead_writer_holds_nothing(tmp_path: Path, manifest: Manifest) -> None
     ended = subprocess.run([sys.executable, "-c", program, str(tmp_path), manifest.model_dump_json()], check=False)
     assert ended.returncode == -9
     Run.resume(tmp_path, manifest).close()
+
+
+def test_a_look_at_the_lock_keeps_nobody_from_taking_it(tmp_path: Path, manifest: Manifest) -> None:
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            is_locked(tmp_path)
+
+    Run.create(tmp_path, manifest).close()
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        for _ in range(50):
+            Run.resume(tmp_path, manifest).close()
+    finally:
+        over.set()
+        watcher.join()
 
 
 def test_readers_need_no_lock(tmp_path: Path, manifest: Manifest) -> None:

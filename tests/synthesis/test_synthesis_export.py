@@ -222,8 +222,10 @@ def test_an_export_of_other_targets_removes_the_files_that_its_card_would_not_te
     for formats in (tuple(FORMATS), ("openai",)):
         write(formats, [(0, conversation())], lambda _: world, tmp_path, ExportSettings())
         (tmp_path / "llama3" / "mine.jsonl").write_text("kept")
+        (tmp_path / "trl" / "train.parquet").parent.mkdir(exist_ok=True)
+        (tmp_path / "trl" / "train.parquet").write_text("kept")
     found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert found == {"openai/train.jsonl", "llama3/mine.jsonl"}
+    assert found == {"openai/train.jsonl", "llama3/mine.jsonl", "trl/train.parquet"}
 
 
 @pytest.mark.parametrize(

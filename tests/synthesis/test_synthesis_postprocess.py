@@ -399,7 +399,9 @@ def test_a_masked_number_is_no_placeholder(text: str, chain: Postprocess, conver
     assert kept(chain.apply(clean)) is clean
 
 
-@pytest.mark.parametrize("text", ["XXXX", "XXXX-XXXX", "tax XXXX", "#XXX.", "XXXX xavier", "order XXXX. 5 items"])
+@pytest.mark.parametrize(
+    "text", ["XXXX", "XXXX-XXXX", "tax XXXX", "#XXX.", "XXXX xavier", "order XXXX. 5 items", "XXXX 2 nights", "2 XXXX"]
+)
 def test_signs_that_mask_nothing_are_a_placeholder(text: str, chain: Postprocess, conversation: Conversation) -> None:
     assert rule(chain.apply(conversation(reply=text))) == "placeholder_id"
 

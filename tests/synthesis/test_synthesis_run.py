@@ -378,9 +378,10 @@ def test_an_unknown_recipe_is_told_the_bundled_ones() -> None:
 def test_a_world_folder_without_a_recipe_and_a_seed_file_have_one_of_defaults(tmp_path: Path) -> None:
     shutil.copytree(BUNDLED / "shop", tmp_path / "my shop")
     shutil.copy(BUNDLED / "shop" / "seeds.jsonl", tmp_path / "seeds.jsonl")
-    for source, name in ((tmp_path / "my shop", "my-shop"), (tmp_path / "seeds.jsonl", "seeds")):
-        recipe = read_recipe(str(source), ["count=3"])
-        assert (recipe.name, recipe.seeds.source, recipe.count) == (name, str(source), 3)
+    shutil.copy(BUNDLED / "shop" / "seeds.jsonl", tmp_path / "_x.jsonl")
+    for source, name in (("my shop", "my-shop"), ("seeds.jsonl", "seeds"), ("_x.jsonl", "x")):
+        recipe = read_recipe(str(tmp_path / source), ["count=3"])
+        assert (recipe.name, recipe.seeds.source, recipe.count) == (name, str(tmp_path / source), 3)
 
 
 def test_a_world_file_in_the_place_of_its_folder_is_told() -> None:

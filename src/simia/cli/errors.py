@@ -17,12 +17,7 @@ from simia.errors import (
     RunLocked,
     SchemaError,
     SimiaError,
-    StoreError,
     StructuredOutputUnsupported,
-)
-
-_OS_REMEDIES = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "free some space there, and try again") | (
-    dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "take a place that you may write to")
 )
 
 
@@ -64,17 +59,13 @@ def tell(error: BaseException) -> None:
 
 
 def tell_os_error(error: OSError) -> None:
-    """The same for the operating system's errors, which name their file apart from their reason. Those without a file
-    are about the program's own output.
-    """
-    what = f"use {error.filename}" if error.filename is not None else "write the output"
-    tell(SimiaError(os_error_text(error, what)))
-
-
-def os_error_text(error: OSError, doing: str) -> str:
-    """``cannot DOING: why: what to do``."""
-    remedy = _OS_REMEDIES.get(error.errno or 0)
-    return f"cannot {doing}: {error.strerror or type(error).__name__}" + (f": {remedy}" if remedy else "")
+    """The same for the operating system's errors, which name their file apart from their reason."""
+    reason = error.strerror or type(error).__name__
+    if error.filename is not None:
+        where = f"use {error.filename}"
+    else:
+        where = "write the output" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else "go on"
+    tell(SimiaError(f"cannot {where}: {reason}"))
 
 
 @contextmanager
@@ -84,7 +75,7 @@ def writing(path: Path) -> Iterator[None]:
     Raises:
         StoreError: it cannot be written.
     """
-    try:
+    from simia.store import disk
+
+    with disk(path, "write", "take a place that you may write to"):
         yield
-    except OSError as cause:
-        raise StoreError(os_error_text(cause, f"write {path}")) from cause

@@ -51,7 +51,6 @@ class _Survey:
         self.seeds = 0
         self.worlds: Counter[str] = Counter()
         self.licences: Counter[str] = Counter()
-        self.formats: Counter[str] = Counter()
         self.messages: Counter[int] = Counter()
         self.tools: Counter[str] = Counter()
         self.declared: set[str] = set()
@@ -63,7 +62,6 @@ class _Survey:
         self.seeds += 1
         self.worlds[seed.world.name] += 1
         self.licences[seed.licence] += 1
-        self.formats[str(seed.metadata.get("source", "openai"))] += 1
         self.messages[len(seed.reference)] += 1
         self.with_state += seed.initial_state is not None
         self.declared.update(tool.name for tool in seed.world.tools)
@@ -76,7 +74,6 @@ class _Survey:
             "seeds": self.seeds,
             "worlds": dict(self.worlds),
             "licences": dict(self.licences),
-            "formats": dict(self.formats),
             "messages": {str(length): self.messages[length] for length in sorted(self.messages)},
             "calls_by_tool": dict(self.tools.most_common()),
             "declared_tools": sorted(self.declared),
@@ -103,7 +100,8 @@ def inspect(
     if as_json:
         result_json(survey.as_json(bad.reasons))
         return
-    if format == "auto" and APIGEN_MT in survey.formats:
+    spelling = _format_of(source) if format == "auto" else format
+    if format == "auto" and spelling == APIGEN_MT:
         say(
             f"note: taken for APIGen-MT by its keys, hence {APIGEN_MT_LICENCE}; for a file of your own: --format "
             "sharegpt, in a run seeds.format=sharegpt seeds.licence=..."
@@ -115,7 +113,7 @@ def inspect(
             ("seeds", f"{survey.seeds:,}, {survey.with_state:,} with an initial state"),
             ("worlds", _counted(survey.worlds)),
             ("licences", _counted(survey.licences)),
-            ("format", _counted(survey.formats)),
+            ("format", spelling),
             (
                 "messages",
                 f"median {quantile(lengths, 0.5)}, from {min(lengths, default=0)} to {max(lengths, default=0)}",
@@ -175,6 +173,18 @@ def convert(
         say(f"a file does not hold the {_listed(written.lost)} of the world: a folder does, with a / after its name")
     if bad.reasons:
         raise typer.Exit(ExitCode.SOME_FAILED)
+
+
+def _format_of(source: str) -> str:
+    """The format in which ``source`` was recognised."""
+    from simia.seeds.files import detect_format
+    from simia.seeds.world_folder import is_world_folder
+
+    kind, colon, _ = source.partition(":")
+    if colon and kind in ("bundled", "tau2"):
+        return kind
+    path = Path(source).expanduser()
+    return "world" if is_world_folder(path) else detect_format(path)
 
 
 def _listed(words: tuple[str, ...]) -> str:

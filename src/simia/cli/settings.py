@@ -27,6 +27,8 @@ def settings(
     from simia.synthesis.reference import sections
 
     known = sections()
+    if section is not None and section.lower().startswith("roles."):
+        section = "model"  # each role has the keys of a model
     wanted = [one for one in known if section is None or f"{one.name}.".startswith(f"{section.lower()}.")]
     if not wanted:
         raise ConfigError(f"no section {section!r}: the sections are {', '.join(one.name for one in known)}")

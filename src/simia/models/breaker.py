@@ -1,14 +1,20 @@
 """An end to a run to whose requests nothing comes back but refusals, or nothing at all."""
 
+import asyncio
 import re
 
-from simia.errors import ConfigError, RequestRefused, StructuredOutputUnsupported, TransientModelError
+from simia.errors import (
+    ConfigError,
+    EndpointLost,
+    RequestRefused,
+    StructuredOutputUnsupported,
+    TransientModelError,
+)
 from simia.models.refusals import is_about_one_text
 from simia.types import ChatModel, ChatReply, ChatRequest
 
 _REFUSALS = 20
-
-_SILENCE = "no answer"
+_PATIENCE_S = 60.0
 
 # Ids, times and counts differ from one refusal to the next.
 _VARIES = re.compile(r"\S*\d\S*")
@@ -22,16 +28,20 @@ class BreakingModel:
     all), and prompts that are too long, count neither way: a resumed run may have only such items left. Refusals are
     equal if their words are, apart from words with a digit.
 
-    Transient failures, each after all its tries, count in the same way and are all equal: an endpoint that died is
-    waited for as long as one request is tried again, and not once more for each item that is left.
+    It gives up as well after so many transient failures in a row, each after all its tries, and over at least
+    ``patience_s``: an endpoint that died is waited for as long as one request is tried again, and not once more for
+    each item that is left.
     """
 
-    def __init__(self, inner: ChatModel, *, refusals: int = _REFUSALS) -> None:
+    def __init__(self, inner: ChatModel, *, refusals: int = _REFUSALS, patience_s: float = _PATIENCE_S) -> None:
         self._inner = inner
         self._most = refusals
-        self._count = 0
+        self._patience_s = patience_s
+        self._refused = 0
         self._reason = ""
-        self._broken: str | None = None
+        self._failed = 0
+        self._failing_since = 0.0
+        self._broken: ConfigError | EndpointLost | None = None
 
     @property
     def name(self) -> str:
@@ -42,33 +52,46 @@ class BreakingModel:
         """The inner model's answer.
 
         Raises:
-            ConfigError: everything is refused, or nothing is answered; nothing more is asked.
+            ConfigError: everything is refused; nothing more is asked.
+            EndpointLost: nothing is answered; nothing more is asked.
             ModelError: as the inner model.
         """
         if self._broken is not None:
-            raise ConfigError(self._broken)
+            raise self._broken
         try:
             reply = await self._inner.complete(request)
         except (RequestRefused, StructuredOutputUnsupported) as error:
             is_of_one_item = isinstance(error, RequestRefused) and is_about_one_text(error)
-            if not is_of_one_item and self._is_last_straw(str(error)):
-                raise ConfigError(self._broken) from error
+            if not is_of_one_item:
+                self._note_refusal(str(error))
+            if self._broken is not None:
+                raise self._broken from error
             raise
         except TransientModelError as error:
-            if self._is_last_straw(str(error), _SILENCE):
-                raise ConfigError(self._broken) from error
+            self._note_failure(str(error))
+            if self._broken is not None:
+                raise self._broken from error
             raise
-        self._count = 0
+        self._refused = self._failed = 0
         return reply
 
-    def _is_last_straw(self, words: str, reason: str = "") -> bool:
-        reason = reason or _VARIES.sub("", words)
-        self._count = self._count + 1 if reason == self._reason else 1
+    def _note_refusal(self, words: str) -> None:
+        reason = _VARIES.sub("", words)
+        self._refused = self._refused + 1 if reason == self._reason else 1
         self._reason = reason
-        if self._count >= self._most:
-            self._broken = (
-                f"gave up on {self.name!r} after {self._count} requests in a row without an answer; the last: {words}; "
-                "where the endpoint is to blame, mend that and go on with --resume; another model or sampling is a new "
-                "--run"
+        self._failed = 0  # a refusal is an answer of the endpoint
+        if self._refused >= self._most:
+            self._broken = ConfigError(
+                f"gave up on {self.name!r} after {self._refused} refusals in a row, none answered between them; each "
+                f"time: {words}; where the endpoint is to blame, mend that and go on with --resume; another model or "
+                "sampling is a new --run"
             )
-        return self._broken is not None
+
+    def _note_failure(self, words: str) -> None:
+        now = asyncio.get_running_loop().time()
+        self._failing_since = self._failing_since if self._failed else now
+        self._failed += 1
+        if self._failed >= self._most and now - self._failing_since >= self._patience_s:
+            self._broken = EndpointLost(
+                f"gave up on {self.name!r} after {self._failed} requests in a row without an answer; the last: {words}"
+            )

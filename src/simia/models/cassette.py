@@ -105,12 +105,16 @@ class RecordingModel:
             undone.push(self)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _cut_torn_line(file)
+                self._size = file.seek(0, os.SEEK_END)
             except BlockingIOError:
                 raise ConfigError(
                     f"another model or process writes the cassette {self._path}: give each a model.record of its own"
                 ) from None
-            _cut_torn_line(file)
-            self._size = file.seek(0, os.SEEK_END)
+            except OSError as cause:
+                raise ConfigError(
+                    f"cannot lock the cassette {self._path}: {cause.strerror}: give model.record a file elsewhere"
+                ) from None
             if self._size == 0:
                 self._append(self._label.line())
             elif (recorded := Label.of(self._path)) != self._label:

@@ -53,6 +53,7 @@ _MODERATED = re.compile(
 )
 # Not "billing" or "current quota": OpenAI and Google say these also where a minute's rate is used up.
 _NO_QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance|insufficient balance", re.IGNORECASE)
+_NO_CREDIT = re.compile(r"your credit balance is too low to access", re.IGNORECASE)
 _COME_BACK = re.compile(
     r"(?:retry|try again) (?:in|after) (?:about )?(?P<time>(?:[\d.]+ ?(?:mil|[hms])[a-z]* ?)+)", re.IGNORECASE
 )
@@ -62,7 +63,6 @@ NO_JSON = "cannot be written as JSON"
 """In the refusal of a request that was never sent, because a text in it is no Unicode."""
 
 _LONGEST_WORDS = 300
-# Servers without keys get "x", "none" or "EMPTY", which are no secrets and stand inside ordinary words.
 _SHORTEST_SECRET = 8
 # A gateway stopped waiting for a server that may still have written, and charged for, the answer.
 _GAVE_UP = (504, 524)
@@ -83,6 +83,9 @@ class Asked:
         """``text`` on one line, cut to a readable length, without the key."""
         if self.key and len(self.key) >= _SHORTEST_SECRET:
             text = text.replace(self.key, "***")
+        elif self.key:
+            # Only as a word of its own: servers without keys get "x" or "none", which stand inside ordinary words.
+            text = re.sub(rf"(?<!\w){re.escape(self.key)}(?!\w)", "***", text)
         line = " ".join(text.split())
         return line if len(line) <= _LONGEST_WORDS else line[: _LONGEST_WORDS - 3] + "..."
 
@@ -106,7 +109,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
         )
     wait = retry_after_s(headers)
     wait = _told_wait_s(raw) if wait is None else wait
-    if status == 402 or (status in (400, 429) and wait is None and _NO_QUOTA.search(raw)):
+    if status == 402 or (status == 429 and wait is None and _NO_QUOTA.search(raw)) or _NO_CREDIT.search(raw):
         return AuthenticationFailed(
             f"{asked.shown} has no quota left for the key in {asked.key_name}: check its billing{says}"
         )

@@ -6,6 +6,7 @@ from simia.errors import (
     AuthenticationFailed,
     ConfigError,
     CostCeilingReached,
+    EndpointLost,
     ModelNotFound,
     SimiaError,
     StoreError,
@@ -13,7 +14,7 @@ from simia.errors import (
 from simia.store import Counts, Stream
 from simia.types import Dropped, Failed, Kept, Outcome, Value
 
-FATAL = (CostCeilingReached, AuthenticationFailed, ModelNotFound, StoreError, ConfigError)
+FATAL = (CostCeilingReached, EndpointLost, AuthenticationFailed, ModelNotFound, StoreError, ConfigError)
 """Errors after which no item can go on: the stage ends, and the item that met one has no outcome."""
 
 

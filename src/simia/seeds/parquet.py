@@ -16,7 +16,9 @@ from simia.formats.calls import load_json
 from simia.seeds.records import OnBad
 
 _ROWS = 64
-_MAYBE_TEXT = ("messages", "conversations", "initial_state", "metadata")
+_TEXT_OR_LIST = ("messages", "conversations")
+_MAYBE_TEXT = ("initial_state", "metadata")
+_READ = frozenset({*_TEXT_OR_LIST, *_MAYBE_TEXT, "tools", "functions"})
 _KEYS_OF_ANYBODY = re.compile(
     r"(messages|conversations|tools|functions)\.(.+\.)?(arguments|parameters|returns)|initial_state"
 )
@@ -25,8 +27,9 @@ _KEYS_OF_ANYBODY = re.compile(
 def rows(path: Path, on_bad: OnBad) -> Iterator[tuple[int, Any]]:
     """Row number, from 1, and value of each row; memory holds one batch.
 
-    JSON text is decoded where Arrow says that it is JSON, and where conversations, state or metadata are text. A row
-    with text that is no JSON, or with a number that JSON lacks (NaN, infinity), goes to ``on_bad``.
+    JSON text is decoded where Arrow says that it is JSON, where conversations are text, and where state or metadata are
+    text that is JSON. A row with text that is no JSON in one of the former, or with a number that JSON lacks (NaN,
+    infinity) in a column that seeds are read from, goes to ``on_bad``.
 
     Raises:
         ExtraMissing: pyarrow is not installed.
@@ -71,15 +74,25 @@ def _decoder(pyarrow: Any, kind: Any, place: str) -> Callable[[Any], Any]:
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         each = _decoder(pyarrow, kind.value_type, place)
         return _unless_null(lambda values: [each(value) for value in values])
-    if place in _MAYBE_TEXT or isinstance(kind, pyarrow.JsonType):
+    if place in _MAYBE_TEXT:
+        return _unless_null(_loaded_if_json)
+    if place in _TEXT_OR_LIST or isinstance(kind, pyarrow.JsonType):
         return _unless_null(lambda value: _loaded(value, place))
-    if types.is_floating(kind):
+    if types.is_floating(kind) and place.partition(".")[0] in _READ:
         return _unless_null(lambda value: _finite(value, place))
     return lambda value: value
 
 
 def _unless_null(decode: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else decode(value)
+
+
+def _loaded_if_json(value: Any) -> Any:
+    """The value of JSON text; any other text as it is, for whoever reads the column, if anybody does."""
+    try:
+        return _loaded(value, "")
+    except FormatError:
+        return value
 
 
 def _loaded(value: Any, place: str) -> Any:

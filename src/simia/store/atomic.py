@@ -33,10 +33,10 @@ def as_store_error(cause: OSError, path: Path, doing: str, remedy: str = _REMEDY
     """The StoreError that says what ``cause`` means for the run."""
     reason = os.strerror(cause.errno) if cause.errno else str(cause)
     if cause.errno in _FULL:
-        return DiskFull(
-            f"cannot {doing} {path}: {reason}; every acknowledged record is safe: "
-            f"free some space there, then go on with --resume"
+        safe, then = (
+            ("every acknowledged record is safe: ", ", then go on with --resume") if remedy is _REMEDY else ("", "")
         )
+        return DiskFull(f"cannot {doing} {path}: {reason}; {safe}free some space there{then}")
     return StoreError(f"cannot {doing} {path}: {reason}; {remedy}")
 
 
@@ -60,6 +60,27 @@ def write_atomically(path: Path, content: bytes) -> None:
                 scratch.unlink()
             raise
         sync_folder(path.parent)
+
+
+def put_in_place(scratch: Path, path: Path) -> None:
+    """Rename the whole file ``scratch`` to ``path``, in the same folder; durable when this returns.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    with disk(path, "write"):
+        os.replace(scratch, path)
+        sync_folder(path.parent)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, if it is there.
+
+    Raises:
+        StoreError: it cannot be removed.
+    """
+    with disk(path, "remove"):
+        path.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

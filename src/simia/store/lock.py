@@ -3,6 +3,7 @@
 import fcntl
 import os
 import socket
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import orjson
 
 from simia.errors import RunLocked, StoreError
 from simia.store.atomic import disk
+
+_TRIES = 10
+_PAUSE_S = 0.01
 
 
 class RunLock:
@@ -28,7 +32,7 @@ class RunLock:
         with disk(path, "open"):
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(self._handle)
         except BlockingIOError:
             holder = _holder(self._handle)
             os.close(self._handle)
@@ -46,6 +50,15 @@ class RunLock:
     def release(self) -> None:
         """Let others write. The file stays: deleting it could give two processes a lock each."""
         os.close(self._handle)
+
+
+def _lock(handle: int) -> None:
+    """Take the lock, though :func:`is_locked` may hold it for a moment."""
+    for _ in range(_TRIES):
+        with suppress(BlockingIOError):
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        time.sleep(_PAUSE_S)
+    return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def is_locked(folder: Path) -> bool:

@@ -151,7 +151,7 @@ def read_recipe(name_or_path: str, overrides: list[str]) -> Recipe:
             settings = read_toml(bundled)
     elif path.is_dir() or (path.suffix in _SEED_FILES and path.exists()):
         settings = {
-            "name": _NO_NAME.sub("-", path.resolve().stem).strip("-") or "seeds",
+            "name": _NO_NAME.sub("-", path.resolve().stem).strip("-_.") or "seeds",
             "seeds": {"source": str(path)},
         }
     elif path.name == WORLD_FILE and path.exists():

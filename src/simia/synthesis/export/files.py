@@ -1,12 +1,11 @@
 """Export files: streamed, hashed while they are written, and in place only once all of them are whole."""
 
 import hashlib
-import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from simia.store.atomic import disk, sync_data, sync_folder
+from simia.store.atomic import disk, put_in_place, sync_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +59,7 @@ class NewFile:
 
     def place(self) -> None:
         """Put the finished file in the place of an earlier one; durable when this returns."""
-        with disk(self._final, "write"):
-            os.replace(self._scratch, self._final)
-            sync_folder(self._final.parent)
+        put_in_place(self._scratch, self._final)
 
     def abort(self) -> None:
         """Throw away what was written; harmless after :meth:`place`."""

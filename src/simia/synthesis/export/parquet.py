@@ -9,7 +9,7 @@ import orjson
 import pyarrow
 import pyarrow.parquet
 
-from simia.store.atomic import disk, sync_folder
+from simia.store.atomic import disk, put_in_place
 from simia.synthesis.export.chat import tools_text, trl_messages
 from simia.synthesis.export.files import ExportedFile
 from simia.synthesis.export.settings import ExportSettings
@@ -71,9 +71,7 @@ class ParquetWriter:
 
     def place(self) -> None:
         """Put it in place."""
-        with disk(self._final, "write"):
-            os.replace(self._scratch, self._final)
-            sync_folder(self._final.parent)
+        put_in_place(self._scratch, self._final)
 
     def abort(self) -> None:
         """Leave nothing behind that is not in place."""

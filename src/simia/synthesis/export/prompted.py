@@ -6,7 +6,7 @@ from pathlib import Path
 import orjson
 
 from simia.formats import hermes, llama3, sharegpt
-from simia.store.atomic import disk
+from simia.store.atomic import remove
 from simia.synthesis.export.chat import tools_text
 from simia.synthesis.export.files import ExportedFile, NewFile
 from simia.synthesis.export.settings import ExportSettings
@@ -63,8 +63,7 @@ class LlamaFactoryWriter:
         for file in self._files:
             file.place()
         for path in earlier - registered_files(self._folder):
-            with disk(path, "remove"):
-                path.unlink(missing_ok=True)
+            remove(path)
 
     def abort(self) -> None:
         """Leave nothing behind that is not in place."""

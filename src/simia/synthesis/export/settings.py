@@ -12,8 +12,8 @@ class ExportSettings(Settings):
     TRL, ``llamafactory`` for LLaMA-Factory, ``openai`` for OpenAI's fine-tuning, ``llama3`` for Llama-3's JSON calls.
 
     ``reasoning``: "keep" spells it where the target has a place for it; OpenAI's and Llama's have none, so there it
-    is always left out. "strip" leaves it out everywhere. ``name`` is the data set's, in file names and in the card;
-    files of an earlier export under another name are removed.
+    is always left out. "strip" leaves it out everywhere. ``name`` is the data set's, in file names and in the card
+    (which adds the run's name to the default); files of an earlier export under another name are removed.
     """
 
     formats: tuple[str, ...] = Field(default=("trl", "llamafactory"), min_length=1)

@@ -5,7 +5,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from simia.errors import ConfigError, ExtraMissing, StoreError
-from simia.store.atomic import disk
+from simia.store.atomic import remove
 from simia.synthesis.export.chat import OpenAIWriter, TrlWriter
 from simia.synthesis.export.files import ExportedFile, NewFile
 from simia.synthesis.export.prompted import Llama3Writer, LlamaFactoryWriter, registered_files
@@ -124,9 +124,8 @@ def write(
 def _remove_others(folder: Path, formats: Sequence[str]) -> None:
     """Remove what an earlier export wrote for targets that are not among ``formats``; foreign files stay."""
     for name in FORMATS.keys() - set(formats):
-        files = (folder / name / "train.jsonl", folder / name / "train.parquet")
-        for path in registered_files(folder) if name == "llamafactory" else files:
-            with disk(path, "remove"):
-                path.unlink(missing_ok=True)
+        one = folder / name / ("train.parquet" if name == "trl-parquet" else "train.jsonl")
+        for path in registered_files(folder) if name == "llamafactory" else {one}:
+            remove(path)
         with suppress(OSError):  # it was never there, or something of the user's is in it
             (folder / name).rmdir()

@@ -12,6 +12,8 @@ Leaf = Callable[[Any, frozenset[str]], Any]
 
 _MAX_DEPTH = 64  # arguments nested deeper than this are left alone
 _ROOT = "urn:simia:root"
+_MOST_BRANCHES = 4096
+_branches: dict[tuple[int, int], tuple[Any, JsonObject, Schema | None]] = {}
 
 
 def mapped(value: Any, schema: JsonObject, leaf: Leaf) -> Any:
@@ -52,7 +54,6 @@ class _Walk:
         self._root = root
         self._leaf = leaf
         self._known: dict[tuple[int, int], tuple[Any, Any]] = {}
-        self._branches: dict[int, Schema | None] = {}
 
     def walk(self, value: Any, schema: Any, depth: int) -> Any:
         if depth > _MAX_DEPTH or not isinstance(schema, dict):
@@ -93,9 +94,7 @@ class _Walk:
         return first if all(candidate == first for candidate, _ in changed) else value
 
     def _fits(self, value: Any, branch: Any) -> bool:
-        if id(branch) not in self._branches:
-            self._branches[id(branch)] = _compiled(branch, self._root)
-        compiled = self._branches[id(branch)]
+        compiled = _remembered(branch, self._root)
         return compiled is not None and compiled.accepts(value)
 
     def _mapped_object(self, value: JsonObject, schema: JsonObject, depth: int) -> JsonObject:
@@ -133,11 +132,22 @@ def _asked_types(schema: JsonObject) -> frozenset[str]:
     return frozenset().union(*(json_types(choice) for choice in choices))
 
 
+def _remembered(branch: Any, root: JsonObject) -> Schema | None:
+    """:func:`_compiled`, known by identity: the schemas of a world's tools live as long as the world."""
+    known = _branches.get((id(branch), id(root)))
+    if known is None:
+        if len(_branches) >= _MOST_BRANCHES:
+            _branches.clear()
+        # The entry holds both, so their identities are not reused.
+        known = _branches[id(branch), id(root)] = (branch, root, _compiled(branch, root))
+    return known[2]
+
+
 def _compiled(branch: Any, root: JsonObject) -> Schema | None:
     """A part of ``root`` as a schema of its own, which holds ``root`` for what it refers to; None where its references
     cannot be kept, then nothing is known to fit it.
     """
-    uri = root.get("$id", _ROOT).rstrip("#")
+    uri = str(root.get("$id", _ROOT)).rstrip("#")
     whole = {"root": {**root, "$id": uri}}
     # Each draft finds a schema by its $id in one of the two.
     alone = {"allOf": [_anchored(branch, uri)], "$defs": whole, "definitions": whole}

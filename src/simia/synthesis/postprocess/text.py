@@ -28,8 +28,9 @@ _PLACEHOLDERS = re.compile(
     r"\b(?:[a-z]{0,8}[-_#]?)?abc[-_]?123(?:4(?:5(?:6)?)?)?\b|\bxyz[-_]?(?:123|456|789)\b"
     r"|(?<![\d.])112233(?:44(?:55(?:66)?)?)?(?![\d.])"
     r"|(?<![\d.,+-])(?:0?123456(?:7(?:8(?:9(?:0)?)?)?)?|987654(?:3(?:2(?:1(?:0)?)?)?)?)(?![\d.,-])"
-    # XXXX, but no part of a masked number, XXXX-XXXX-XXXX-4242: digits stand before the run of X groups or behind.
-    r"|(?<!\d[-. ])(?<!xx[-. ])(?:\bx{4,}|\#x{3,})\b(?:[-. ]x+\b)*+(?![-. ]\d)"
+    # XXXX, but no part of a masked number, XXXX-XXXX-XXXX-4242: digits stand before the run of X groups or behind, and
+    # four of them where only a space stands between.
+    r"|(?<!\d[-.])(?<!\d{4} )(?<!xx[-. ])(?:\bx{4,}|\#x{3,})\b(?:[-. ]x+\b)*+(?![-.]\d| \d{4}\b)"
     r"|[<\[{](?:your|the|insert|enter)?[ _-]?\w{0,24}[ _-](?:id|number|name|code|email|date)[>\]}]"
     r"|\byour_\w{1,24}_here\b|\bplaceholder[-_ ]?(?:id|number|name|value)\b",
     re.IGNORECASE,
