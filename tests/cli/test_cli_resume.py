@@ -211,7 +211,7 @@ def test_a_rehearsal_estimates_what_a_run_still_lacks(simia: Simia, world: Path,
     grown = simia("synth", str(world), "count=8", "--run", "run", "--resume", "--dry-run")
 
     assert "6 of 6 made: no model would be asked" in whole.out
-    assert "6 conversations, used so far" in grown.out
+    assert "made           6 conversations, cost so far" in grown.out
     assert "conversations  2 from" in grown.out
 
 

@@ -35,11 +35,11 @@ def rehearse(recipe: "Recipe", cast: "Cast", stages: tuple[str, ...], folder: Pa
     if made.has_judged:
         rest = rest.model_copy(update={"prefilter": rest.prefilter.model_copy(update={"judge": False})})
     guess = estimate(rest, cast)
-    if folder is not None:
-        result_facts([("made", f"{made.conversations:,} conversations, used so far {cost_text(made.cost)}")])
     judged = f", {guess.judged:,} of them to judge seeds" if guess.judged else ""
+    already = [("made", f"{made.conversations:,} conversations, cost so far {cost_text(made.cost)}")]
     result_facts(
         [
+            *(already if folder is not None else []),
             ("conversations", f"{guess.conversations:,} from {guess.seeds:,} seeds"),
             ("requests", f"{guess.requests:,}{judged}"),
             ("tokens in", f"about {guess.prompt_tokens:,}, the longest prompt {guess.longest_prompt_tokens:,}"),
