@@ -68,6 +68,8 @@ def test_a_model_that_does_not_exist_is_named_with_those_that_do(simia: Simia, s
     assert ended.code == 2
     assert "it does not list this name (tiny)" in ended.err
     assert "does not serve the model 'huge': check --model" in the_error_in(ended)
+    assert not Path("run").exists()
+    assert simia("synth", str(world), "--run", "run", "--model", "tiny").code == 0
 
 
 @pytest.mark.parametrize("structured", ["json_object", "off"])

@@ -94,7 +94,7 @@ def test_discarding_a_run_leaves_what_is_not_its_own(tmp_path: Path, manifest: M
 def test_a_paid_reply_is_never_discarded(tmp_path: Path, manifest: Manifest) -> None:
     with Run.create(tmp_path, manifest) as run:
         asyncio.run(run.replies.put("a" * 64, ChatReply(text="hello", model="m")))
-        with pytest.raises(StoreError, match="holds what was made"):
+        with pytest.raises(StoreError, match="holds what was paid for"):
             run.discard()
     assert (tmp_path / "run.json").exists()
 

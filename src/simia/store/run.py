@@ -226,26 +226,29 @@ class Run:
                 self._lock = None
 
     @property
+    def is_unpaid(self) -> bool:
+        """Whether no reply was paid for: all that is here can be made again at no cost."""
+        return next(iter(self.replies), None) is None
+
+    @property
     def is_empty(self) -> bool:
         """Whether no reply was paid for and no stage kept anything."""
-        if next(iter(self.replies), None) is not None:
-            return False
-        return not any(self.stream(name).counts().kept for name in self.stream_names())
+        return self.is_unpaid and not any(self.stream(name).counts().kept for name in self.stream_names())
 
     def discard(self) -> None:
         """Close the run and remove it, and its folder if nothing else is in it: for one that was begun in vain.
 
         Raises:
-            StoreError: the run was opened for reading, it is not empty, or a file cannot be removed.
+            StoreError: the run was opened for reading, a reply was paid for, or a file cannot be removed.
         """
         lock = self._lock
-        if lock is None or not self.is_empty:
-            raise StoreError(f"{self.folder} is open for reading or holds what was made: it is not removed")
+        if lock is None or not self.is_unpaid:
+            raise StoreError(f"{self.folder} is open for reading or holds what was paid for: it is not removed")
         self._lock = None  # held until everything is gone
         self.close()
         try:
             streams = self.folder / "streams"
-            names = ("worlds.jsonl", "replies.jsonl", "meter.json", "run.json", "lock")
+            names = ("worlds.jsonl", "replies.jsonl", "seeds.json", "meter.json", "run.json", "lock")
             with disk(self.folder, "remove"):
                 for path in (*streams.glob("*.jsonl"), *(self.folder / name for name in names)):
                     path.unlink(missing_ok=True)

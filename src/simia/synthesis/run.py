@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simia.errors import ConfigError, CostCeilingReached, SimiaError, StoreError
+from simia.errors import AuthenticationFailed, ConfigError, CostCeilingReached, ModelNotFound, SimiaError, StoreError
 from simia.models.adaptive import AdaptiveLimit
 from simia.models.meter import Meter, MeterTotals
 from simia.pipeline import Observer, Silent
@@ -18,6 +18,8 @@ from simia.synthesis.recipe import FREE, GROWING, Recipe
 from simia.synthesis.sources import seed_items
 from simia.synthesis.stages import Context, export_run, generate, postprocess, prefilter_seeds
 from simia.types import WorldSpec
+
+_OF_THE_RECIPE = (AuthenticationFailed, ConfigError, ModelNotFound)
 
 
 @dataclass
@@ -59,8 +61,9 @@ async def synthesise(
 
     ``prefilter`` and ``generate`` go on where they were; ``postprocess`` and ``export`` cost nothing and are made anew,
     also where the cost ceiling ended the others. Where seeds failed in ``prefilter``, ``generate`` does not begin in
-    the same call: taken alone it does, without them. A new run that fails before anything is made leaves no folder, so
-    that the corrected recipe can begin in it.
+    the same call: taken alone it does, without them. A new run that fails before anything is made leaves no folder, and
+    one that the model's name, key or settings end before anything was paid for neither, so that the corrected recipe
+    can begin in it.
 
     Raises:
         ConfigError: an unknown stage, one whose input was not made yet, or settings or seeds that cannot be used.
@@ -89,8 +92,9 @@ async def synthesise(
         context = Context(recipe, cast, run, meter, observer or Silent(), stop, limit)
         try:
             await _take(context, stages, summary)
-        except SimiaError:
-            if not resume and run.is_empty:
+        except SimiaError as error:
+            is_corrected_anew = isinstance(error, _OF_THE_RECIPE) and run.is_unpaid
+            if not resume and (is_corrected_anew or run.is_empty):
                 run.discard()
             raise
         summary.totals = meter.totals()
