@@ -79,6 +79,24 @@ def test_a_finished_stage_says_how_long_it_took() -> None:
     assert line_of(board).endswith("finished in 1:05")
 
 
+def test_a_stage_that_was_interrupted_says_that_it_was_stopped() -> None:
+    clock = Clock()
+    board = board_after(clock, 65)
+    board.finished("generate", Counts(3, 1, 1, {"unknown_tool": 1}, interrupted=True))
+
+    assert line_of(board).endswith("stopped after 1:05")
+
+
+def test_no_time_is_left_while_one_item_after_another_fails() -> None:
+    board = board_after(Clock(), 30, total=20)
+    for number in range(5):
+        board.settled("generate", str(number), Failed("ServerFailed", "gone"))
+    assert board.stages()[0].left_s(30.0) is None
+
+    board.settled("generate", "d", Kept(VALUE))
+    assert board.stages()[0].left_s(30.0) is not None
+
+
 def test_a_waiting_stage_says_for_what() -> None:
     board = board_after(Clock(), 1)
     board.waiting("generate", 7, "a stop was asked for")

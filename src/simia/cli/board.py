@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from simia.store import Counts
-from simia.types import Dropped, Kept, Outcome, Value
+from simia.types import Dropped, Failed, Kept, Outcome, Value
+
+_STUCK = 5
 
 
 @dataclass(slots=True)
@@ -25,6 +27,8 @@ class StageProgress:
     kept: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
+    failed_in_a_row: int = 0
+    is_interrupted: bool = False
     waiting: str = ""
     finished_s: float | None = None
 
@@ -34,9 +38,12 @@ class StageProgress:
         return self.kept + self.dropped.total() + self.failed.total()
 
     def left_s(self, now_s: float) -> float | None:
-        """Seconds until the stage is through at the average speed since it began; None where nothing tells."""
+        """Seconds until the stage is through at the average speed since it began; None where nothing tells, as while
+        one item after another fails.
+        """
         settled = self.done - self.before
-        if self.total is None or settled <= 0 or self.finished_s is not None:
+        is_stuck = self.failed_in_a_row >= _STUCK
+        if self.total is None or settled <= 0 or self.finished_s is not None or is_stuck:
             return None
         return (self.total - self.done) * (now_s - self.started_s) / settled
 
@@ -65,6 +72,7 @@ class Board:
         """One more item."""
         with self._lock:
             counted = self._stages[stage]
+            counted.failed_in_a_row = counted.failed_in_a_row + 1 if isinstance(outcome, Failed) else 0
             if isinstance(outcome, Kept):
                 counted.kept += 1
             elif isinstance(outcome, Dropped):
@@ -83,6 +91,7 @@ class Board:
             counted = self._stages[stage]
             counted.kept, counted.dropped = counts.kept, Counter(counts.dropped)
             counted.waiting, counted.finished_s = "", self._clock()
+            counted.is_interrupted = counts.interrupted
 
     def stages(self) -> tuple[StageProgress, ...]:
         """A copy of the numbers, in the order in which the stages began."""

@@ -75,7 +75,8 @@ def stage_line(stage: StageProgress, now_s: float) -> str:
             parts.append(f"{reasons.total():,} {word} ({reasons_text(reasons)})")
     left_s = stage.left_s(now_s)
     if stage.finished_s is not None:
-        parts.append(f"finished in {clock_text(stage.finished_s - stage.started_s)}")
+        how = "stopped after" if stage.is_interrupted else "finished in"
+        parts.append(f"{how} {clock_text(stage.finished_s - stage.started_s)}")
     elif stage.waiting:
         parts.append(stage.waiting)
     elif left_s is not None:
