@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from simia.store import Counts
 from simia.types import Dropped, Failed, Kept, Outcome, Value
 
+# So many failures in a row, and the speed so far says nothing of what is to come.
 _STUCK = 5
 
 

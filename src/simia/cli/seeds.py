@@ -92,6 +92,7 @@ def inspect(
     """Count what is in a seed source: worlds, licences, lengths, tools, and bad records by reason."""
     from simia.report.funnel import quantile
     from simia.seeds import read
+    from simia.seeds.front_door import format_of
     from simia.seeds.sharegpt import APIGEN_MT, APIGEN_MT_LICENCE
 
     bad, survey = _BadRecords(), _Survey()
@@ -100,7 +101,7 @@ def inspect(
     if as_json:
         result_json(survey.as_json(bad.reasons))
         return
-    spelling = _format_of(source) if format == "auto" else format
+    spelling = format_of(source) if format == "auto" else format
     if format == "auto" and spelling == APIGEN_MT:
         say(
             f"note: taken for APIGen-MT by its keys, hence {APIGEN_MT_LICENCE}; for a file of your own: --format "
@@ -173,18 +174,6 @@ def convert(
         say(f"a file does not hold the {_listed(written.lost)} of the world: a folder does, with a / after its name")
     if bad.reasons:
         raise typer.Exit(ExitCode.SOME_FAILED)
-
-
-def _format_of(source: str) -> str:
-    """The format in which ``source`` was recognised."""
-    from simia.seeds.files import detect_format
-    from simia.seeds.world_folder import is_world_folder
-
-    kind, colon, _ = source.partition(":")
-    if colon and kind in ("bundled", "tau2"):
-        return kind
-    path = Path(source).expanduser()
-    return "world" if is_world_folder(path) else detect_format(path)
 
 
 def _listed(words: tuple[str, ...]) -> str:

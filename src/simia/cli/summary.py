@@ -15,12 +15,10 @@ if TYPE_CHECKING:
     from simia.synthesis.run import Summary
 
 
-_ASKING = frozenset({"prefilter", "generate"})
-
-
 def print_summary(summary: "Summary", took_s: float) -> None:
     """Print what each stage kept, what was used, and which files there are now."""
     from simia.cli.progress import clock_text, reasons_text, usage_line
+    from simia.synthesis.manifest import ASKING
 
     parts = []
     for name, counts in summary.stages.items():
@@ -31,7 +29,7 @@ def print_summary(summary: "Summary", took_s: float) -> None:
         failed = f", {counts.failed:,} failed" if counts.failed else ""
         parts.append(f"{name} kept {counts.kept:,} of {counts.seen:,}{dropped}{failed}")
     result("; ".join([*parts, f"took {clock_text(took_s)}"]))
-    if _ASKING & summary.stages.keys() and (usage := usage_line(summary.totals)):
+    if ASKING & summary.stages.keys() and (usage := usage_line(summary.totals)):
         result(f"used: {usage}")
     run = shlex.quote(str(summary.folder))
     result(f"run: {summary.folder} (simia runs show {run})")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simia.errors import ConfigError, ModelTimeout, ReplyCut, ServerFailed
+from simia.errors import ConfigError, ModelError, ModelTimeout, ReplyCut, ServerFailed
 from simia.models.ceiling import CostCeiling
 from simia.models.latency import LatencyHistogram
 from simia.models.prices import Price, PriceTable
@@ -164,7 +164,7 @@ class Meter:
         )
 
 
-def _may_be_charged(error: BaseException) -> bool:
+def _may_be_charged(error: ModelError | asyncio.CancelledError) -> bool:
     """Whether the server may have generated, and charged for, an answer that never arrived whole."""
     if isinstance(error, ServerFailed):
         return error.may_have_answered
@@ -219,11 +219,15 @@ class MeteredModel:
 
     async def _counted(self, request: ChatRequest, most: float) -> ChatReply:
         started = self._meter.started()
+        reply, unsure_cost = None, 0.0
         try:
             reply = await self._inner.complete(request)
-        except BaseException as error:
-            self._meter.failed(most if _may_be_charged(error) else 0.0)
+        except (ModelError, asyncio.CancelledError) as error:
+            unsure_cost = most if _may_be_charged(error) else 0.0
             raise
+        finally:
+            if reply is None:
+                self._meter.failed(unsure_cost)
         price = self._price(request.model)
         if reply.usage == _UNCOUNTED:
             # A server that counts no tokens may still charge for them.

@@ -109,7 +109,8 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
         )
     wait = retry_after_s(headers)
     wait = _told_wait_s(raw) if wait is None else wait
-    if status == 402 or (status == 429 and wait is None and _NO_QUOTA.search(raw)) or _NO_CREDIT.search(raw):
+    is_spent = (status == 429 and wait is None and _NO_QUOTA.search(raw)) or (status == 400 and _NO_CREDIT.search(raw))
+    if status == 402 or is_spent:
         return AuthenticationFailed(
             f"{asked.shown} has no quota left for the key in {asked.key_name}: check its billing{says}"
         )

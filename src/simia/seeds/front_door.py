@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simia.errors import RecordError, SeedError
 from simia.seeds import world_folder
-from simia.seeds.files import read_file
+from simia.seeds.files import detect_format, read_file
 from simia.seeds.records import OnBad
 from simia.types import Seed
 
@@ -54,6 +54,20 @@ def read(
 def bundled_names() -> tuple[str, ...]:
     """The names of the bundled worlds, as in ``bundled:NAME``."""
     return tuple(sorted(path.name for path in BUNDLED.iterdir() if world_folder.is_world_folder(path)))
+
+
+def format_of(source: str) -> str:
+    """As what ``read`` takes ``source`` if no format is named: ``bundled``, ``tau2``, ``world``, or a file's format.
+
+    Raises:
+        SeedError: it is a file that is missing, empty, or in no known format.
+        ExtraMissing: it is Parquet, and pyarrow is not installed.
+    """
+    kind, colon, _ = source.partition(":")
+    if colon and kind in ("bundled", "tau2"):
+        return kind
+    path = Path(source).expanduser()
+    return "world" if world_folder.is_world_folder(path) else detect_format(path)
 
 
 def _open(source: str, spelling: str, licence: str | None, on_bad: OnBad) -> Iterator[Seed]:

@@ -56,9 +56,10 @@ def _lock(handle: int) -> None:
     """Take the lock, though :func:`is_locked` may hold it for a moment."""
     for _ in range(_TRIES):
         with suppress(BlockingIOError):
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
         time.sleep(_PAUSE_S)
-    return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def is_locked(folder: Path) -> bool:

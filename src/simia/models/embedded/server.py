@@ -17,6 +17,7 @@ import signal
 import sys
 import tempfile
 import threading
+from contextlib import ExitStack
 from typing import Any, NoReturn
 
 # One look a second: fast enough to die with the parent where a fork of it holds the pipe open.
@@ -37,11 +38,10 @@ def main() -> None:
     slot_folder = tempfile.mkdtemp(prefix="simia-slots-")
     signal.signal(signal.SIGTERM, lambda *_: _leave(slot_folder))
     threading.Thread(target=_leave_with_parent, args=(slot_folder, os.getppid()), daemon=True).start()
-    try:
+    with ExitStack() as undone:
+        undone.callback(shutil.rmtree, slot_folder, ignore_errors=True)
         server = _load(options, slot_folder)
-    except BaseException:
-        shutil.rmtree(slot_folder, ignore_errors=True)
-        raise
+        undone.pop_all()
     json.dump({"url": server.listening_address, "slot_folder": slot_folder}, ready)
     ready.write("\n")
     ready.close()
