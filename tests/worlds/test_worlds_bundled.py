@@ -12,7 +12,7 @@ from simia.seeds.world_folder import check_world
 from simia.types import AssistantMessage, Message, Seed, ToolMessage, UserMessage
 from simia.worlds import make_seeds
 
-WORLDS = worlds.names()
+WORLDS = make_seeds.SEEDED
 
 
 def bundled(name: str) -> list[Seed]:

@@ -17,7 +17,7 @@ from simia.seeds.invariants import violations
 from simia.types import JsonObject, State, ToolCall, TransitionQuery, same
 from simia.worlds import ExecutableWorld
 
-WORLDS = {name: worlds.load(name) for name in worlds.names()}
+WORLDS = {name: worlds.load(name) for name in ("office", "shop")}
 
 
 TABLES = {
@@ -195,5 +195,5 @@ def test_a_query_without_a_state_cannot_be_executed() -> None:
 
 
 def test_an_unknown_world_is_refused_with_the_names_of_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="no executable world 'bank'; there are office, shop"):
-        worlds.load("bank")
+    with pytest.raises(ConfigError, match="no executable world 'moon'; there are airline, bank"):
+        worlds.load("moon")

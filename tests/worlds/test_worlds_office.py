@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simia.types import State, ToolCall
-from simia.worlds import OfficeWorld
+from simia.worlds.office import OfficeWorld
 from simia.worlds.office.dialogues_meetings import scene
 from simia.worlds.office.states import document, empty_state, meeting
 

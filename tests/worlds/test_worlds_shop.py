@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from simia.types import State, ToolCall
-from simia.worlds import ShopWorld
+from simia.worlds.shop import ShopWorld
 from simia.worlds.shop.dialogues_orders import scene
 from simia.worlds.shop.states import address, customer, order
 

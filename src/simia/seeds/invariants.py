@@ -1,5 +1,6 @@
 """Whether a state obeys its world: the state schema and the invariants."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -22,8 +23,17 @@ def violations(world: WorldSpec, state: State) -> tuple[str, ...]:
         misshapen = schema_for(world.state_schema).violations(state)
         if misshapen:
             return tuple(f"state: {sentence}" for sentence in misshapen)
-    broken = (_violation(invariant, state) for invariant in world.invariants)
-    return tuple(sentence for sentence in broken if sentence is not None)
+    return broken(world.invariants, state)
+
+
+def broken(laws: Iterable[Invariant], state: State) -> tuple[str, ...]:
+    """Each of ``laws`` that does not hold of ``state``, as one sentence; empty if all hold.
+
+    Raises:
+        SchemaError: a law is no JMESPath, or cannot be evaluated on this state.
+    """
+    found = (_violation(law, state) for law in laws)
+    return tuple(sentence for sentence in found if sentence is not None)
 
 
 def check_expression(expression: str) -> None:

@@ -14,6 +14,7 @@ from simia.types.outcome import Dropped, Failed, Kept, Outcome
 from simia.types.schema import Schema, schema_for
 from simia.types.seed import Plan, PlannedOutcome, Seed
 from simia.types.state import Change, Path, Put, Remove, State, StateDelta, same
+from simia.types.task import WorldTask
 from simia.types.tool import ToolSpec
 from simia.types.trajectory import Fault, Provenance, Reward, StopReason, Trajectory
 from simia.types.value import JsonObject, Value, canonical_json, content_id
@@ -60,6 +61,7 @@ __all__ = [
     "UserMessage",
     "Value",
     "WorldSpec",
+    "WorldTask",
     "canonical_json",
     "content_id",
     "same",

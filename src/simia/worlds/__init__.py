@@ -1,20 +1,23 @@
 """Executable worlds: the truth about what a tool call shows and changes."""
 
-from collections.abc import Callable
+from importlib import import_module
 
 from simia.errors import ConfigError
 from simia.worlds.executable import ExecutableWorld
-from simia.worlds.office import OfficeWorld
-from simia.worlds.shop import ShopWorld
+from simia.worlds.world import World
 
-__all__ = ["ExecutableWorld", "OfficeWorld", "ShopWorld", "load", "names"]
+__all__ = ["BENCHMARK", "TRAINING", "ExecutableWorld", "World", "load", "names"]
 
-_WORLDS: dict[str, Callable[[], ExecutableWorld]] = {"office": OfficeWorld, "shop": ShopWorld}
+BENCHMARK = ("airline", "bank", "files", "home", "hospital", "office", "sheet", "shop", "tickets", "webshop")
+"""The worlds that simulators are measured on. None of them is ever made into training data of a simulator."""
+
+TRAINING = ("campus", "library", "restaurant", "warehouse")
+"""The worlds that a simulator may be trained on."""
 
 
 def names() -> tuple[str, ...]:
-    """The executable worlds of simia."""
-    return tuple(_WORLDS)
+    """The executable worlds of simia, sorted."""
+    return tuple(sorted((*BENCHMARK, *TRAINING)))
 
 
 def load(name: str) -> ExecutableWorld:
@@ -23,6 +26,7 @@ def load(name: str) -> ExecutableWorld:
     Raises:
         ConfigError: there is none.
     """
-    if name not in _WORLDS:
-        raise ConfigError(f"no executable world {name!r}; there are {', '.join(_WORLDS)}")
-    return _WORLDS[name]()
+    if name not in names():
+        raise ConfigError(f"no executable world {name!r}; there are {', '.join(names())}")
+    world: ExecutableWorld = import_module(f"simia.worlds.{name}").WORLD()
+    return world

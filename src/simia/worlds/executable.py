@@ -1,18 +1,26 @@
 """What an executable world is: a spec, tools that are plain functions, and a state that they are given and change."""
 
 import random
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import orjson
 
-from simia.errors import StateError
+from simia.config import rng_for
 from simia.formats.calls import dump_json, load_json
 from simia.seeds.calls import call_problem
-from simia.types import JsonObject, State, StateDelta, ToolCall, Transition, TransitionQuery, WorldSpec
+from simia.types import Invariant, State, StateDelta, ToolCall, Transition, WorldSpec, WorldTask
+from simia.worlds.drafting import TaskKind, draw_task
+from simia.worlds.source import source_of
+from simia.worlds.typed import schema_of, tool_of
+from simia.worlds.world import World
 
-Action = Callable[..., JsonObject]
+_PACKAGE = "simia.worlds"
+_TASKS = 20
+
+Action = Callable[..., Any]
 """A tool: takes the state, which it may change, and the arguments by name; gives the result, a JSON object."""
 
 
@@ -23,20 +31,27 @@ class Refused(Exception):
     """
 
 
-class ExecutableWorld(ABC):
-    """A world whose tools are code: the truth about what a call shows and changes.
+class ExecutableWorld(World):
+    """A world of simia's own, whose tools are plain functions over its state, a JSON object."""
 
-    It keeps no state of its own. ``transition`` is a pure function of the query's state and call; clock and counters
-    are part of the state, so that the same call in the same state always gives the same answer.
-    """
-
-    def __init__(self, spec: WorldSpec, actions: Mapping[str, Action]) -> None:
+    def __init__(self, spec: WorldSpec, actions: Mapping[str, Action], kinds: Sequence[TaskKind] = ()) -> None:
         self.spec = spec
         self._actions = dict(actions)
+        self._kinds = tuple(kinds)
 
     @abstractmethod
     def initial_state(self, rng: random.Random) -> State:
         """A state to start from, drawn with ``rng``; it satisfies the spec's state schema and invariants."""
+
+    def tasks(self, count: int | None = None, seed: int = 0) -> Iterator[WorldTask]:
+        """``count`` tasks that ``seed`` draws; a larger count only adds some."""
+        for number in range(_TASKS if count is None else count):
+            task_id = f"{self.spec.name}:{seed}:{number}"
+            yield draw_task(self, self._kinds, self.initial_state, rng_for(seed, task_id), task_id)
+
+    def source_of(self, name: str) -> str | None:
+        """The function of the tool with the helpers and constants that it uses."""
+        return source_of(self._actions[name], _PACKAGE)
 
     def run(self, state: State, call: ToolCall) -> tuple[Transition, State]:
         """What ``call`` shows and changes in ``state``, and the state after it. ``state`` stays as it is.
@@ -53,15 +68,22 @@ class ExecutableWorld(ABC):
             return _failed(str(refusal)), state
         return Transition(observation=dump_json(result), delta=StateDelta.between(state, after)), after
 
-    async def transition(self, query: TransitionQuery) -> Transition:
-        """What the call in ``query`` shows and changes.
 
-        Raises:
-            StateError: the query hides the state; code cannot answer without it.
-        """
-        if query.state is None:
-            raise StateError(f"world {self.spec.name!r} is executed on a state, and the query has none")
-        return self.run(query.state, query.call)[0]
+def spec_of(
+    name: str, package: str, state: Any, tools: Sequence[Action], invariants: tuple[Invariant, ...] = ()
+) -> WorldSpec:
+    """The spec of a world whose state is the typed dictionary ``state`` and whose tools are annotated functions.
+
+    Its policy is ``policy.md`` in ``package``; the licence is simia's own.
+    """
+    return WorldSpec(
+        name=name,
+        policy=files(package).joinpath("policy.md").read_text(encoding="utf-8").strip(),
+        tools=tuple(map(tool_of, tools)),
+        state_schema=schema_of(state),
+        invariants=invariants,
+        licence="Apache-2.0",
+    )
 
 
 def found(table: Mapping[str, Any], key: str, what: str) -> Any:

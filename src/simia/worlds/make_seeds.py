@@ -9,7 +9,7 @@ from pathlib import Path
 from simia.seeds import world_folder
 from simia.seeds.front_door import BUNDLED
 from simia.types import Seed
-from simia.worlds import load, names
+from simia.worlds import load
 from simia.worlds.dialogue import Dialogue, play
 from simia.worlds.office.dialogues_documents import document_dialogues
 from simia.worlds.office.dialogues_meetings import meeting_dialogues
@@ -20,6 +20,9 @@ LICENCE_NOTE = """The files of this folder (policy, tools, schemas, seed convers
 for it, and licensed under the Apache License, Version 2.0 (SPDX: Apache-2.0); see the LICENSE file of simia.
 All people, companies, addresses and orders in them are invented.
 """
+SEEDED = ("office", "shop")
+"""The worlds with bundled seeds."""
+
 _NOTE = """Made by `python -m simia.worlds.make_seeds`; change the world or its dialogues, not this folder."""
 
 
@@ -39,7 +42,7 @@ def seeds(name: str) -> tuple[Seed, ...]:
 
 def write(folder: Path) -> None:
     """Write every bundled world folder under ``folder``."""
-    for name in names():
+    for name in SEEDED:
         world_folder.write_world(folder / name, load(name).spec, seeds(name), _NOTE)
         (folder / name / "LICENSE").write_text(LICENCE_NOTE, encoding="utf-8")
 

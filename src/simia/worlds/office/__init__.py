@@ -29,3 +29,6 @@ class OfficeWorld(ExecutableWorld):
     def initial_state(self, rng: random.Random) -> State:
         """Somebody's working day in 2025, with meetings in that week and four documents."""
         return draw_state(rng)
+
+
+WORLD = OfficeWorld

@@ -27,3 +27,6 @@ class ShopWorld(ExecutableWorld):
     def initial_state(self, rng: random.Random) -> State:
         """Three customers with five orders on some day in 2025."""
         return draw_state(rng)
+
+
+WORLD = ShopWorld
