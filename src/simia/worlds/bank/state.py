@@ -90,7 +90,7 @@ _MEMOS = ("rent", "electricity", "gift", "groceries", "tuition", "repair", "subs
 
 
 def draw_state(rng: random.Random) -> State:
-    """Two or three customers with five accounts, some cards and standing orders, on some day of 2025."""
+    """Three customers with five accounts, some cards and standing orders, on some day of 2025."""
     today = date(2025, 2, 1) + timedelta(days=rng.randrange(300))
     customers = {
         f"K-{number}": _customer(name) for number, name in zip(_numbers(rng, 3), rng.sample(_NAMES, 3), strict=True)
@@ -147,7 +147,7 @@ def _order(rng: random.Random, ids: list[str]) -> StandingOrder:
 
 def _transfer(rng: random.Random, ids: list[str], today: date) -> Transfer:
     source, target = rng.sample(ids, 2)
-    day = today - timedelta(days=rng.randrange(1, 20))
+    day = today - timedelta(days=rng.randrange(6))
     return {
         "source": source,
         "target": target,

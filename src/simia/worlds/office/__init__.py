@@ -8,6 +8,7 @@ from simia.worlds.executable import ExecutableWorld
 from simia.worlds.office.actions import ACTIONS
 from simia.worlds.office.schemas import INVARIANTS, STATE_SCHEMA, TOOLS
 from simia.worlds.office.states import draw_state
+from simia.worlds.office.tasks import KINDS
 
 
 class OfficeWorld(ExecutableWorld):
@@ -24,7 +25,7 @@ class OfficeWorld(ExecutableWorld):
             invariants=INVARIANTS,
             licence="Apache-2.0",
         )
-        super().__init__(spec, ACTIONS)
+        super().__init__(spec, ACTIONS, KINDS)
 
     def initial_state(self, rng: random.Random) -> State:
         """Somebody's working day in 2025, with meetings in that week and four documents."""

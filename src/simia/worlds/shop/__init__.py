@@ -8,6 +8,7 @@ from simia.worlds.executable import ExecutableWorld
 from simia.worlds.shop.actions import ACTIONS
 from simia.worlds.shop.schemas import INVARIANTS, STATE_SCHEMA, TOOLS
 from simia.worlds.shop.states import draw_state
+from simia.worlds.shop.tasks import KINDS
 
 
 class ShopWorld(ExecutableWorld):
@@ -22,7 +23,7 @@ class ShopWorld(ExecutableWorld):
             invariants=INVARIANTS,
             licence="Apache-2.0",
         )
-        super().__init__(spec, ACTIONS)
+        super().__init__(spec, ACTIONS, KINDS)
 
     def initial_state(self, rng: random.Random) -> State:
         """Three customers with five orders on some day in 2025."""
