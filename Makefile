@@ -5,7 +5,7 @@ override DEMO := runs/demo
 MODEL ?= embedded
 DEMO_SYNTH = $(BIN)/simia synth shop count=8 --run $(DEMO) --model '$(MODEL)' $(DEMO_SETTINGS)
 .DEFAULT_GOAL := help
-.PHONY: help demo install check format test test-consumers test-tau2 bench clean
+.PHONY: help demo install check format test test-consumers test-tau2 test-bfcl test-agentdojo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -72,8 +72,21 @@ test-consumers: .venv-trl/.installed .venv-llamafactory/.installed  ## the expor
 	@.venv-tau2/bin/python -m pip install $(PIP_QUIET) --editable '.[tau2]' 'pytest>=8.3' 'hypothesis>=6.150'
 	@touch $@
 
-test-tau2: .venv-tau2/.installed  ## seeds from tau2's real environments
+test-tau2: .venv-tau2/.installed  ## seeds and worlds from tau2's real environments
 	.venv-tau2/bin/python -m pytest --no-skips -m tau2 tests/with_tau2
+
+.venv-bfcl/.installed .venv-agentdojo/.installed: .venv-%/.installed: pyproject.toml
+	@test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
+	@echo "installing the extra $* into .venv-$* (300 MB) ..."
+	@.venv-$*/bin/python -m pip install $(PIP_QUIET) --upgrade 'pip>=25.1'
+	@.venv-$*/bin/python -m pip install $(PIP_QUIET) --editable '.[$*]' 'pytest>=8.3' 'hypothesis>=6.150'
+	@touch $@
+
+test-bfcl: .venv-bfcl/.installed  ## worlds from BFCL's stateful APIs
+	.venv-bfcl/bin/python -m pytest --no-skips -m bfcl tests/with_bfcl
+
+test-agentdojo: .venv-agentdojo/.installed  ## worlds from AgentDojo's suites
+	.venv-agentdojo/bin/python -m pytest --no-skips -m agentdojo tests/with_agentdojo
 
 bench: .venv/.dev  ## the figures of benchmarks/RESULTS.md, short forms
 	$(BIN)/python benchmarks/client.py

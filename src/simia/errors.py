@@ -11,6 +11,7 @@
     ├── SchemaError              a JSON Schema is not one
     ├── StateError               a delta does not fit the state it is applied to
     ├── SimulatorError           a simulator stayed wrong after every repair
+    ├── SandboxViolation         strange code tried what its sandbox does not allow
     ├── ModelError               a language model could not answer
     │   ├── TransientModelError  worth another try
     │   │   ├── RateLimited      429; carries Retry-After
@@ -86,6 +87,18 @@ class StateError(SimiaError):
 
 class SimulatorError(SimiaError):
     """A simulator stayed wrong after every repair; the episode is labelled, never scored."""
+
+
+class SandboxViolation(SimiaError):
+    """Strange code tried what its sandbox does not allow; its process was ended, and nothing came of the call.
+
+    ``wall`` names what stopped it: ``time``, ``memory``, ``output``, ``files``, ``network``, ``processes``,
+    ``imports``, ``native code``, or ``system calls`` where it was hidden which of these it would have been.
+    """
+
+    def __init__(self, message: str, wall: str) -> None:
+        super().__init__(message)
+        self.wall = wall
 
 
 class ModelError(SimiaError):

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from simia.errors import ConfigError
+from simia.models.cast import Cast
 from simia.models.mock_server import MockServer
-from simia.synthesis.cast import Cast, choose_cast
+from simia.synthesis.cast import choose_cast
 from simia.synthesis.recipe import read_recipe
 
 TURNS = "simulate.mode=turns"

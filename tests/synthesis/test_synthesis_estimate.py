@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from simia.models.cast import Cast
 from simia.models.choose import ChosenModel
 from simia.models.settings import ModelSettings
-from simia.synthesis.cast import Cast
 from simia.synthesis.estimate import Estimate, estimate
 from simia.synthesis.recipe import read_recipe
 from simia.types import ChatModel

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from simia import __version__
 from simia.errors import ConfigError, CorruptStream, ManifestMismatch, ServerFailed, StoreError
+from simia.models.cast import Cast
 from simia.models.choose import ChosenModel
 from simia.models.scripted import Answer, ScriptedModel
 from simia.models.settings import ModelSettings
 from simia.pipeline import Silent
 from simia.seeds.front_door import BUNDLED
 from simia.store import Run
-from simia.synthesis.cast import Cast
 from simia.synthesis.estimate import estimate
 from simia.synthesis.manifest import STAGES
 from simia.synthesis.recipe import Recipe, read_recipe, recipe_of

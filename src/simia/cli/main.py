@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from simia import __version__
-from simia.cli import models, runs, seeds, settings, synth, world
+from simia.cli import bench, models, runs, seeds, settings, synth, world
 from simia.cli.console import examples
 from simia.cli.errors import ExitCode, exit_code_of, tell, tell_os_error
 from simia.errors import SimiaError
@@ -77,6 +77,7 @@ settings.add_to(app)
 app.add_typer(seeds.app, name="seeds")
 app.add_typer(runs.app, name="runs")
 app.add_typer(world.app, name="world")
+app.add_typer(bench.app, name="bench")
 app.add_typer(models.app, name="models")
 
 

@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING, Self
 from simia.cli.console import result_facts, say
 
 if TYPE_CHECKING:
-    from simia.synthesis.cast import Cast
+    from simia.models.cast import Cast
     from simia.synthesis.recipe import Recipe
 
 
 def rehearse(recipe: "Recipe", cast: "Cast", stages: tuple[str, ...], folder: Path | None, *, quiet: bool) -> None:
     """Refuse what the run would refuse; then estimate it, or what the run in ``folder`` still lacks."""
     from simia.report.usage import cost_text
+    from simia.synthesis.cast import settled
     from simia.synthesis.estimate import estimate
     from simia.synthesis.manifest import demand_same, manifest_of
     from simia.synthesis.run import demand_usable
 
     if not quiet:
         say_models(cast)
-    settled = cast.settled(recipe)
-    demand_usable(settled, cast, stages)
+    usable = settled(recipe, cast)
+    demand_usable(usable, cast, stages)
     if folder is not None:
         demand_same(recipe, cast, folder)
     else:
-        manifest_of(settled, cast)
+        manifest_of(usable, cast)
     made = _Made.of(folder) if folder is not None else _Made()
     if made.conversations >= recipe.count:
         said = f"{made.conversations:,} of {recipe.count:,} made: no model would be asked"

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,13 +11,14 @@ import typer
 from simia.cli.console import examples, say
 from simia.cli.errors import ExitCode, exit_code_of, tell
 from simia.cli.rehearsal import rehearse, say_models
+from simia.cli.resuming import all_words, demand_folder, same_command, without_ceiling
 from simia.cli.runs import open_run
 from simia.cli.summary import may_pass, print_summary, tell_examples
 from simia.errors import ConfigError, CorruptStream, ManifestMismatch, RunLocked, SimiaError
 
 if TYPE_CHECKING:
+    from simia.models.cast import Cast
     from simia.store import Manifest
-    from simia.synthesis.cast import Cast
     from simia.synthesis.recipe import Recipe
 
 _STAGES = ("prefilter", "generate", "postprocess", "export")
@@ -117,7 +117,7 @@ def synth(
     """Make training files from seeds: prefilter the seeds, generate conversations, postprocess them, export."""
     from simia.synthesis.recipe import read_recipe
 
-    settings = read_recipe(recipe, _words(words, model, max_cost))
+    settings = read_recipe(recipe, all_words(words, model, max_cost))
     if limit is not None and limit < settings.count:
         settings = settings.model_copy(update={"count": limit})
     from simia.synthesis.cast import choose_cast
@@ -130,9 +130,9 @@ def synth(
     if run is None or dry_run:
         rehearse(settings, choose_cast(settings, os.environ), stages, run if resume else None, quiet=quiet)
         return
-    _begin_in(run, resume=resume)
+    demand_folder(run, resume=resume)
     cast = choose_cast(settings, os.environ)
-    _take(settings, cast, run, stages, resume=resume, quiet=quiet, again=_command("--resume"))
+    _take(settings, cast, run, stages, resume=resume, quiet=quiet, again=same_command("--resume"))
 
 
 def _stage_command(stage: str) -> Any:
@@ -153,9 +153,9 @@ def _stage_command(stage: str) -> Any:
         with open_run(run) as opened:
             manifest = opened.manifest
         _demand_used_by(stage, words or [])
-        settings = recipe_of(manifest.config, _words(words, model, max_cost))
+        settings = recipe_of(manifest.config, all_words(words, model, max_cost))
         cast = _cast_of(manifest, settings) if stage in _ASKS_NO_MODEL else choose_cast(settings, os.environ)
-        _take(settings, cast, run, (stage,), resume=True, quiet=quiet, again=_command())
+        _take(settings, cast, run, (stage,), resume=True, quiet=quiet, again=same_command())
 
     def without_model(
         run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
@@ -181,11 +181,12 @@ def _take(
     from simia.cli.board import Board
     from simia.cli.progress import ModelSide, shown
     from simia.cli.stopping import Aborted, run_until_stopped
+    from simia.synthesis.cast import settled
     from simia.synthesis.run import synthesise
 
     if not quiet:
         say_models(cast)
-        if cast.settled(recipe).simulate.profile == "small":
+        if settled(recipe, cast).simulate.profile == "small":
             say("small model: short prompts and replies (simulate.profile=full for the others)")
     board, model_side = Board(), ModelSide(recipe.model.max_cost)
     began_s = time.monotonic()
@@ -223,7 +224,7 @@ def _take(
     tell_examples(folder, summary.stages)
     if summary.ceiling is not None:
         tell(summary.ceiling)
-        say(f"go on with a higher ceiling in the place of USD: {shlex.join(_without_ceiling(again))} --max-cost USD")
+        say(f"go on with a higher ceiling in the place of USD: {shlex.join(without_ceiling(again))} --max-cost USD")
         raise typer.Exit(exit_code_of(summary.ceiling))
     if summary.failed:
         if may_pass(folder, summary.stages):
@@ -234,16 +235,6 @@ def _take(
     is_empty = summary.exported is not None and not summary.exported.records
     if is_empty or any(counts.seen and not counts.kept for counts in summary.stages.values()):
         raise typer.Exit(ExitCode.SOME_FAILED)
-
-
-def _words(words: list[str] | None, model: str | None, max_cost: float | None) -> list[str]:
-    """The settings of the command line, options after words, because they are more explicit."""
-    import orjson
-
-    extra = [] if model is None else [f"model.name={orjson.dumps(model).decode()}"]
-    if max_cost is not None:
-        extra.append(f"model.max_cost={max_cost!r}")
-    return [*(words or []), *extra]
 
 
 def _demand_used_by(stage: str, words: list[str]) -> None:
@@ -258,36 +249,11 @@ def _demand_used_by(stage: str, words: list[str]) -> None:
 
 def _cast_of(manifest: "Manifest", recipe: "Recipe") -> "Cast":
     """The cast that a run was made by, for stages that ask no model: it opens nothing and needs no endpoint."""
+    from simia.models.cast import Cast
     from simia.models.choose import ChosenModel
-    from simia.synthesis.cast import Cast
 
     def refuse() -> Any:
         raise ConfigError("this stage asks no model")
 
     chosen = ChosenModel(manifest.model, f"{manifest.model} made this run; none is asked", recipe.model, False, refuse)
     return Cast({"model": chosen})
-
-
-def _begin_in(folder: Path, *, resume: bool) -> None:
-    """Refuse a folder that cannot be meant before anything is fetched or asked."""
-    if resume and not (folder / "run.json").exists():
-        raise ConfigError(f"{folder} holds no run to go on with: leave --resume out, or check --run")
-    if not resume and (folder / "run.json").exists():
-        raise ConfigError(f"{folder} holds a run already: add --resume to go on with it, or take another --run")
-
-
-def _command(*more: str) -> list[str]:
-    """The very command that was given, with ``more`` at its end."""
-    return ["simia", *(word for word in sys.argv[1:] if word not in more), *more]
-
-
-def _without_ceiling(command: list[str]) -> list[str]:
-    """``command`` without its ceiling, however that was spelled."""
-    words = iter(command)
-    kept = []
-    for word in words:
-        if word == "--max-cost":
-            next(words, None)
-        elif not word.startswith(("--max-cost=", "model.max_cost=")):
-            kept.append(word)
-    return kept

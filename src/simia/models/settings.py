@@ -9,6 +9,19 @@ from simia.config import Settings
 
 Structured = Literal["auto", "schema", "json_object", "off"]
 
+OPERATIONAL = (
+    "base_url",
+    "api_key_env",
+    "max_in_flight",
+    "timeout_s",
+    "retry_for_s",
+    "max_cost",
+    "prices",
+    "structured",
+    "record",
+)
+"""How a model is reached, not what it is: a resumed run may change these."""
+
 
 class ModelSettings(Settings):
     """A language model, and how it is asked.

@@ -68,7 +68,7 @@ def bar_chart(title: str, bars: Sequence[Bar], *, full: float | None = None, ton
     """Horizontal bars. ``full`` is the value of a bar over the whole width: the largest one, unless given."""
     top = full if full is not None else max((bar.value for bar in bars), default=0)
     spoken = "; ".join(f"{bar.label}: {bar.note}" for bar in bars)
-    parts = [_open(title, spoken, _ROW * len(bars))]
+    parts = [open_svg(title, spoken, _ROW * len(bars))]
     for place, bar in enumerate(bars):
         y = place * _ROW
         length = 100 * bar.value / top if top else 0
@@ -96,7 +96,7 @@ def histogram_chart(title: str, bins: Sequence[Bin], *, unit: str) -> Markup:
     """Columns over a number line. ``unit`` names what is counted, in the plural."""
     top = max((column.count for column in bins), default=0)
     spoken = "; ".join(f"{column.label}: {count_text(column.count)}" for column in bins if column.count)
-    parts = [_open(title, spoken, _COLUMNS_HEIGHT)]
+    parts = [open_svg(title, spoken, _COLUMNS_HEIGHT)]
     floor = _COLUMNS_HEIGHT - _AXIS
     room = floor - _TOP
     parts.append(
@@ -136,7 +136,8 @@ def histogram_chart(title: str, bins: Sequence[Bin], *, unit: str) -> Markup:
     return Markup("").join(parts)
 
 
-def _open(title: str, spoken: str, height: int) -> Markup:
+def open_svg(title: str, spoken: str, height: int) -> Markup:
+    """The beginning of a chart; ``spoken`` says its numbers."""
     return Markup('<svg class="chart" role="img" aria-label="{label}" width="100%" height="{height}">').format(
         label=f"{title}. {spoken or 'nothing counted'}", height=max(height, 1)
     )

@@ -47,14 +47,10 @@ class Page:
     worlds: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def html(self) -> str:
-        """The file's text.
-
-        The policy in its head allows the page's own script and style by hash, and nothing else: no request leaves the
-        page, and a script that a model managed to write into it would not run.
-        """
-        style, script = _asset("run.css"), _asset("run.js")
-        data = embedded_json({"worlds": self.worlds, "items": [row.as_json() for row in self.rows]})
-        return _template().render(
+        """The file's text."""
+        return document(
+            "run",
+            {"worlds": self.worlds, "items": [row.as_json() for row in self.rows]},
             title=self.title,
             lead=self.lead,
             version=self.version,
@@ -68,12 +64,29 @@ class Page:
             reasons=self.reasons,
             anatomy=self.anatomy,
             anatomy_of=self.anatomy_of,
+        )
+
+
+def document(name: str, data: Any, **values: Any) -> str:
+    """The page of template ``name`` with its sheet and script after those that all pages share, and ``data`` for the
+    script. ``values`` are what the template shows; ``version`` must be among them.
+
+    The policy in its head allows the page's own script and style by hash, and nothing else: no request leaves the
+    page, and a script that a model managed to write into it would not run.
+    """
+    style, script = (_asset(f"base.{kind}") + _asset(f"{name}.{kind}") for kind in ("css", "js"))
+    return (
+        _environment()
+        .get_template(f"{name}.html.jinja")
+        .render(
+            **values,
             style=Markup(style),
             style_hash=policy_hash(style),
             script=Markup(script),
             script_hash=policy_hash(script),
-            data=data,
+            data=embedded_json(data),
         )
+    )
 
 
 def embedded_json(value: Any) -> Markup:
@@ -97,11 +110,16 @@ def table_of(pairs: Iterable[tuple[str, str | None]]) -> list[tuple[str, list[st
 
 
 @lru_cache(maxsize=1)
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    return environment.from_string(_asset("run.html.jinja"))
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(_asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _asset(name: str) -> str:
     return (files(_TEMPLATES) / "templates" / name).read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ def returns_fit(world: WorldSpec, budget_chars: int) -> bool:
 
 def tool_lines(world: WorldSpec, *, show_returns: bool) -> tuple[str, ...]:
     """The world's tools, each as one line of compact JSON; never their source."""
-    return tuple(_tool_line(tool, show_returns) for tool in world.tools)
+    return tuple(tool_line(tool, show_returns=show_returns) for tool in world.tools)
 
 
 def remembered(kept: dict[K, V], key: K, make: Callable[[], V]) -> V:
@@ -32,7 +32,8 @@ def remembered(kept: dict[K, V], key: K, make: Callable[[], V]) -> V:
     return found
 
 
-def _tool_line(tool: ToolSpec, show_returns: bool) -> str:
+def tool_line(tool: ToolSpec, *, show_returns: bool) -> str:
+    """One tool as compact JSON, without its source."""
     value: JsonObject = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     if show_returns and tool.returns is not None:
         value["returns"] = tool.returns

@@ -64,7 +64,7 @@ class TrackedDynamics:
     def __init__(self, model: ChatModel, settings: SimulateSettings) -> None:
         self._model = model
         self._settings = settings
-        self._systems: dict[tuple[str, bool], SystemMessage] = {}
+        self._systems: dict[tuple[str, str, bool], SystemMessage] = {}
         self._schemas: dict[tuple[str, str, bool], JsonObject] = {}
 
     def request(self, query: TransitionQuery) -> ChatRequest:
@@ -95,7 +95,7 @@ class TrackedDynamics:
         return ChatRequest(
             model=self._model.name,
             messages=(
-                remembered(self._systems, (world.content_id, tracked), lambda: self._system(world, tracked)),
+                self._system(query, tracked=tracked),
                 UserMessage(content=content),
             ),
             sampling=Sampling(
@@ -123,13 +123,19 @@ class TrackedDynamics:
         answer = await ask(self._model, self.request(query), read, self._settings.max_repairs)
         return must(answer, f"the simulated tool {query.call.name!r}").value
 
-    def _system(self, world: WorldSpec, tracked: bool) -> SystemMessage:
-        content = load("turns_tools").render(
-            tools=tool_lines(world, show_returns=True),
-            sources=[tool.source.strip() for tool in world.tools if tool.source],
-            tracked=tracked,
-        )
-        return SystemMessage(content=content)
+    def _system(self, query: TransitionQuery, *, tracked: bool) -> SystemMessage:
+        """What all calls in a world share."""
+        world = query.world
+        return remembered(self._systems, (world.content_id, "", tracked), lambda: _instruction(world, tracked=tracked))
+
+
+def _instruction(world: WorldSpec, *, tracked: bool) -> SystemMessage:
+    content = load("turns_tools").render(
+        tools=tool_lines(world, show_returns=True),
+        sources=[tool.source.strip() for tool in world.tools if tool.source],
+        tracked=tracked,
+    )
+    return SystemMessage(content=content)
 
 
 def _examples(reference: tuple[Message, ...], name: str) -> tuple[str, ...]:

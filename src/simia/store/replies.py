@@ -1,6 +1,7 @@
 """Every paid reply, on disk before it is parsed."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -71,3 +72,19 @@ class ReplyLog:
             return _REPLY.validate_json(content)
         except ValidationError as cause:
             raise self._file.corrupt(f"the reply to {request_id[:12]}", cause) from cause
+
+
+@contextmanager
+def kept_replies(path: Path) -> Iterator[ReplyLog]:
+    """A log of its own, where there is no run: for the length of the block, and on the disk at its end.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+    commit = GroupCommit()
+    replies = ReplyLog(path, commit, writable=True)
+    try:
+        yield replies
+    finally:
+        commit.close()
+        replies.close()

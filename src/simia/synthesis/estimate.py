@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from simia.errors import ConfigError, RecordError
 from simia.formats import exchanges
 from simia.formats.calls import dump_json
+from simia.models.cast import Cast
 from simia.models.scripted import ScriptedModel
 from simia.models.tokens import estimate_prompt, estimate_tokens
 from simia.pipeline import Item
 from simia.seeds.plan import draw_plan
 from simia.simulate import PlannedSeed, TrajectorySimulator, TurnSimulator
 from simia.synthesis import prefilter
-from simia.synthesis.cast import Cast
+from simia.synthesis.cast import settled
 from simia.synthesis.recipe import Recipe
 from simia.synthesis.sources import seed_items
 from simia.synthesis.stages import simulator
@@ -62,7 +63,7 @@ def estimate(recipe: Recipe, cast: Cast) -> Estimate:
         SeedError: the source cannot be used at all.
         ConfigError: no seed passes the rules, or a price file is wrong.
     """
-    recipe = cast.settled(recipe)
+    recipe = settled(recipe, cast)
     seeds, sound = _sound_seeds(recipe)
     if not seeds:
         raise ConfigError(f"no seed of {recipe.seeds.source} passes the rules: see simia seeds inspect")

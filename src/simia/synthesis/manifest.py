@@ -4,11 +4,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from simia import __version__
+from simia.models.cast import Cast
 from simia.prompts import hashes
 from simia.simulate import trajectory, turns
 from simia.store import Manifest, Run
 from simia.synthesis import prefilter
-from simia.synthesis.cast import Cast
+from simia.synthesis.cast import settled
 from simia.synthesis.export import CARD
 from simia.synthesis.recipe import FREE, GROWING, USED_BY, Recipe
 from simia.synthesis.sources import fingerprint
@@ -27,7 +28,7 @@ def demand_same(recipe: Recipe, cast: Cast, folder: Path) -> None:
         ManifestMismatch: it belongs to another configuration; the message names the keys.
         StoreError: there is no run in the folder.
     """
-    manifest = manifest_to_resume(cast.settled(recipe), cast, folder, STAGES)
+    manifest = manifest_to_resume(settled(recipe, cast), cast, folder, STAGES)
     Run.check(folder, manifest, free=FREE, growing=GROWING)
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from simia.config import Name, Settings, checked, read_toml, with_overrides
 from simia.errors import ConfigError
 from simia.models.address import Address
-from simia.models.settings import ModelSettings
+from simia.models.settings import OPERATIONAL, ModelSettings
 from simia.seeds.plan import PlanSettings
 from simia.seeds.world_folder import WORLD_FILE, is_world_folder
 from simia.simulate import SimulateSettings
@@ -20,18 +20,6 @@ from simia.synthesis.postprocess import PostprocessSettings
 from simia.synthesis.prefilter import PrefilterSettings
 from simia.types import JsonObject
 
-# How a model is reached, not what it is.
-_OPERATIONAL = (
-    "base_url",
-    "api_key_env",
-    "max_in_flight",
-    "timeout_s",
-    "retry_for_s",
-    "max_cost",
-    "prices",
-    "structured",
-    "record",
-)
 _SEED_FILES = frozenset({".json", ".jsonl", ".parquet"})
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _SEED_END = 10**18  # servers and files hold no longer integers
@@ -44,7 +32,7 @@ FREE = frozenset(
         "config.postprocess",
         "config.dedup",
         "config.export",
-        *(f"config.{model}.{key}" for model in _MODELS for key in _OPERATIONAL),
+        *(f"config.{model}.{key}" for model in _MODELS for key in OPERATIONAL),
     }
 )
 """Keys of a manifest that a resumed run may change: where the seeds are, how models are reached and what they may cost,

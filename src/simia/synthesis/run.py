@@ -7,10 +7,11 @@ from pathlib import Path
 
 from simia.errors import AuthenticationFailed, ConfigError, CostCeilingReached, ModelNotFound, SimiaError, StoreError
 from simia.models.adaptive import AdaptiveLimit
+from simia.models.cast import Cast
 from simia.models.meter import Meter, MeterTotals
 from simia.pipeline import Observer, Silent
 from simia.store import Counts, Run
-from simia.synthesis.cast import Cast
+from simia.synthesis.cast import settled
 from simia.synthesis.export import ExportReport, ExportStopped, check_formats
 from simia.synthesis.manifest import ASKING, STAGES, manifest_of, manifest_to_resume
 from simia.synthesis.postprocess import Postprocess
@@ -73,7 +74,7 @@ async def synthesise(
     unknown = [stage for stage in stages if stage not in STAGES]
     if unknown:
         raise ConfigError(f"no stage {', '.join(unknown)}: the stages are {', '.join(STAGES)}")
-    recipe = cast.settled(recipe)
+    recipe = settled(recipe, cast)
     demand_usable(recipe, cast, stages)
     if resume:
         manifest = manifest_to_resume(recipe, cast, folder, stages)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from simia.errors import ConfigError, RecordError
 from simia.models.adaptive import AdaptiveLimit
+from simia.models.cast import Cast
 from simia.models.meter import Meter
 from simia.pipeline import Item, Observer, Pass, Stage, run_pass, run_stage
 from simia.simulate import PlannedSeed, TrajectorySimulator, TurnSimulator
 from simia.store import Counts, Run
 from simia.synthesis import prefilter
-from simia.synthesis.cast import Cast
 from simia.synthesis.dedup import Dedup
 from simia.synthesis.export import ExportReport, export
 from simia.synthesis.generation import PlannedItems

@@ -13,7 +13,7 @@ from simia.types.message import (
 from simia.types.outcome import Dropped, Failed, Kept, Outcome
 from simia.types.schema import Schema, schema_for
 from simia.types.seed import Plan, PlannedOutcome, Seed
-from simia.types.state import Change, Path, Put, Remove, State, StateDelta, same
+from simia.types.state import ABSENT, Change, Path, Put, Remove, State, StateDelta, differences, same
 from simia.types.task import WorldTask
 from simia.types.tool import ToolSpec
 from simia.types.trajectory import Fault, Provenance, Reward, StopReason, Trajectory
@@ -21,6 +21,7 @@ from simia.types.value import JsonObject, Value, canonical_json, content_id
 from simia.types.world import Dynamics, Invariant, Transition, TransitionQuery, WorldSpec
 
 __all__ = [
+    "ABSENT",
     "AssistantMessage",
     "Change",
     "ChatModel",
@@ -64,6 +65,7 @@ __all__ = [
     "WorldTask",
     "canonical_json",
     "content_id",
+    "differences",
     "same",
     "schema_for",
 ]

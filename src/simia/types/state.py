@@ -6,6 +6,7 @@ lists included, is one value and is put as a whole.
 
 from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import Field
 
 from simia.errors import StateError
@@ -30,6 +31,9 @@ class Remove(Value):
     path: Path = Field(min_length=1)
 
 
+ABSENT: Any = object()
+"""What stands for a key that is not there."""
+
 Change = Annotated[Put | Remove, Field(discriminator="op")]
 
 
@@ -46,11 +50,12 @@ class StateDelta(Value):
     @classmethod
     def between(cls, before: State, after: State) -> "StateDelta":
         """The fewest changes, by key, that turn ``before`` into ``after``."""
-        if before is after:
-            return cls()
-        changes: list[Put | Remove] = []
-        _collect(before, after, (), changes)
-        return cls(changes=tuple(changes))
+        return cls(
+            changes=tuple(
+                Remove(path=path) if value is ABSENT else Put(path=path, value=value)
+                for path, value in differences(before, after)
+            )
+        )
 
     def apply(self, state: State) -> State:
         """A new state with the changes applied. ``state`` stays as it is; untouched branches are shared with it.
@@ -74,6 +79,14 @@ class StateDelta(Value):
         return result
 
 
+def differences(before: State, after: State) -> list[tuple[Path, Any]]:
+    """The paths at which ``after`` is another than ``before``, with the value there, or :data:`ABSENT`."""
+    found: list[tuple[Path, Any]] = []
+    if before is not after:
+        _collect(before, after, (), found)
+    return found
+
+
 def same(a: Any, b: Any) -> bool:
     """JSON equality: ``1`` is ``1.0``, but ``true`` is not ``1``, at any depth."""
     if isinstance(a, dict):
@@ -85,21 +98,36 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _collect(before: State, after: State, path: Path, changes: list[Put | Remove]) -> None:
-    for key in before:
-        if key not in after:
-            changes.append(Remove(path=(*path, key)))
+def _collect(before: State, after: State, path: Path, found: list[tuple[Path, Any]]) -> None:
+    if before.keys() != after.keys():
+        found += [((*path, key), ABSENT) for key in before if key not in after]
     for key, value in after.items():
-        if key not in before:
-            changes.append(Put(path=(*path, key), value=value))
-            continue
-        old = before[key]
+        old = before.get(key, ABSENT)
         if old is value:
             continue
-        if isinstance(old, dict) and isinstance(value, dict):
-            _collect(old, value, (*path, key), changes)
+        kind = type(value)
+        if kind is not type(old) and not (isinstance(old, dict) and isinstance(value, dict)):
+            if old is ABSENT or not same(old, value):
+                found.append(((*path, key), value))
+        elif kind is str or kind is int or kind is float:
+            if old != value:
+                found.append(((*path, key), value))
+        elif old == value and _spelled_alike(old, value):
+            continue
+        elif isinstance(value, dict):
+            _collect(old, value, (*path, key), found)
         elif not same(old, value):
-            changes.append(Put(path=(*path, key), value=value))
+            found.append(((*path, key), value))
+
+
+def _spelled_alike(a: Any, b: Any) -> bool:
+    """Whether two values that Python calls equal, for which ``True`` is ``1``, are written alike, and so are equal in
+    JSON as well: the common case, in one step. False says nothing.
+    """
+    try:
+        return orjson.dumps(a) == orjson.dumps(b)
+    except orjson.JSONEncodeError:  # integers beyond 64 bits
+        return False
 
 
 def _own_parent(path: Path, own: dict[Path, dict[str, Any]]) -> dict[str, Any]:

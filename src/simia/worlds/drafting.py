@@ -1,5 +1,6 @@
 """How a world writes its tasks: gold calls are executed as they are written, so that later ones may use the results."""
 
+import copy
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from simia.types import Invariant, Path, Put, State, StateDelta, ToolCall, WorldTask
+from simia.types import ABSENT, Invariant, Path, State, ToolCall, WorldTask, differences
 
 if TYPE_CHECKING:
     from simia.worlds.world import World
@@ -60,20 +61,15 @@ class Draft:
         """
         if self._initial is None:
             raise NoTask("no call was made")
-        changes = StateDelta.between(self._initial, self.state)
-        if not changes.size:
+        reached = _goal(self._initial, self.state)
+        if not reached:
             raise NoTask("the calls change nothing")
-        goal = self._goal or [
-            Invariant(name=f"{'.'.join(change.path)} is as wanted", expression=expression_of(change.path, value))
-            for change in changes.changes
-            for value in (change.value if isinstance(change, Put) else None,)
-        ]
         return WorldTask(
             id=task_id,
             instruction=" ".join(instruction.split()),
             initial_state=self._initial,
             gold=tuple(self._calls),
-            goal=tuple(goal),
+            goal=tuple(self._goal) or reached,
         )
 
 
@@ -111,6 +107,37 @@ def draw_task(
     raise RuntimeError(f"the world {world.spec.name} has no task in {_TRIES} drawn states: {'; '.join(reasons[-3:])}")
 
 
+def draw_chain(
+    world: "World", kinds: Sequence[TaskKind], first: WorldTask, rng: random.Random, least_calls: int
+) -> WorldTask:
+    """``first``, and further tasks that begin where the one before ended, until there are ``least_calls`` calls or no
+    kind finds anything more to do. Kinds that would have to arrange the state are passed over.
+    """
+    state, calls, instructions = first.initial_state, list(first.gold), [first.instruction]
+    for call in first.gold:
+        state = world.run(state, call)[1]
+    for _ in range(_TRIES):
+        if len(calls) >= least_calls:
+            break
+        draft = Draft(world, copy.deepcopy(state))
+        try:
+            kind = rng.choice(kinds)
+            more = draft.finish(first.id, kind(rng, draft))
+        except (NoTask, LookupError, StopIteration, ValueError):
+            continue  # kinds are written for initial states, and may not find here what they count on
+        if more.initial_state == state:
+            calls += more.gold
+            instructions.append(more.instruction)
+            state = draft.state
+    return WorldTask(
+        id=first.id,
+        instruction="\n".join(instructions),
+        initial_state=first.initial_state,
+        gold=tuple(call.model_copy(update={"id": f"call_{place}"}) for place, call in enumerate(calls, start=1)),
+        goal=_goal(first.initial_state, state),
+    )
+
+
 def pick(rng: random.Random, table: Mapping[str, Any], *, where: Callable[[Any], bool] = lambda row: True) -> str:
     """The key of a row of ``table`` that satisfies ``where``.
 
@@ -140,6 +167,16 @@ def pick_some(
     if len(keys) < least:
         raise NoTask(f"only {len(keys)} rows satisfy the condition")
     return rng.sample(keys, rng.randint(least, min(most, len(keys))))
+
+
+def _goal(before: State, after: State) -> tuple[Invariant, ...]:
+    """Laws that hold where every value that changed has become what it is in ``after``."""
+    return tuple(
+        Invariant(
+            name=f"{'.'.join(path)} is as wanted", expression=expression_of(path, None if value is ABSENT else value)
+        )
+        for path, value in differences(before, after)
+    )
 
 
 def expression_of(path: Path, value: Any) -> str:

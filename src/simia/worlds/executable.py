@@ -12,7 +12,7 @@ from simia.config import rng_for
 from simia.formats.calls import dump_json, load_json
 from simia.seeds.calls import call_problem
 from simia.types import Invariant, State, StateDelta, ToolCall, Transition, WorldSpec, WorldTask
-from simia.worlds.drafting import TaskKind, draw_task
+from simia.worlds.drafting import TaskKind, draw_chain, draw_task
 from simia.worlds.source import source_of
 from simia.worlds.typed import schema_of, tool_of
 from simia.worlds.world import World
@@ -48,6 +48,11 @@ class ExecutableWorld(World):
         for number in range(_TASKS if count is None else count):
             task_id = f"{self.spec.name}:{seed}:{number}"
             yield draw_task(self, self._kinds, self.initial_state, rng_for(seed, task_id), task_id)
+
+    def long_tasks(self, count: int, seed: int = 0, least_calls: int = 12) -> Iterator[WorldTask]:
+        """Tasks that go on one from another, as a customer may have several wishes."""
+        for number, first in enumerate(self.tasks(count, seed)):
+            yield draw_chain(self, self._kinds, first, rng_for(seed, f"{first.id}/long", number), least_calls)
 
     def source_of(self, name: str) -> str | None:
         """The function of the tool with the helpers and constants that it uses."""

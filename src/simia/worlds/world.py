@@ -29,6 +29,12 @@ class World(ABC):
         Without ``count``, a world with a fixed list gives all of it; one that draws them gives twenty.
         """
 
+    def long_tasks(self, count: int, seed: int = 0, least_calls: int = 12) -> Iterator[WorldTask]:
+        """``count`` tasks of ``least_calls`` gold calls or more where the world can make such; else its tasks as they
+        are.
+        """
+        return self.tasks(count, seed)
+
     def source_of(self, name: str) -> str | None:
         """The code of the tool ``name`` with the helpers it uses, for a simulator; None where it cannot be shown."""
         return None

@@ -1,47 +1,8 @@
-"use strict";
-// Text of models is data: it reaches the page through textContent only, never as markup.
-const { items, worlds } = JSON.parse(document.getElementById("data").textContent);
-const PAGE = 20;
-const byId = (id) => document.getElementById(id);
+const { items, worlds } = data;
 const controls = { status: byId("status"), rule: byId("rule"), world: byId("world"), tool: byId("tool") };
-let page = 0;
 
-function make(tag, className, ...children) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  node.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
-  return node;
-}
-
-const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 const callsOf = (item) => (item.value?.messages ?? []).flatMap((message) => message.tool_calls ?? []);
 const worldOf = (item) => worlds[item.value?.world]?.name ?? "";
-
-// Indents JSON text without reading its values, so that 1.10 and 12345678901234567890 stay what they are.
-function pretty(text) {
-  const start = text.trimStart()[0];
-  if (start !== "{" && start !== "[") return text;
-  try {
-    JSON.parse(text);
-  } catch {
-    return text;
-  }
-  let out = "";
-  let depth = 0;
-  const line = () => "\n" + "  ".repeat(depth);
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g)) {
-    const opened = out.endsWith("{") || out.endsWith("[");
-    if (token === "}" || token === "]") {
-      depth -= 1;
-      out += opened ? token : line() + token;
-      continue;
-    }
-    if (opened) out += line();
-    if (token === "{" || token === "[") depth += 1;
-    out += token === "," ? "," + line() : token === ":" ? ": " : token;
-  }
-  return out;
-}
 
 function words(value) {
   if (typeof value === "string") return value;
@@ -55,25 +16,13 @@ function haystack(item) {
   return haystacks.get(item);
 }
 
-function options(select, everything, values) {
-  select.append(new Option(everything, ""));
-  for (const value of [...new Set(values)].filter(Boolean).sort()) select.append(new Option(value, value));
-  select.parentElement.hidden = select.options.length < 3;
-}
-
-function chosen() {
-  const needles = byId("query").value.toLowerCase().split(/\s+/).filter(Boolean);
+function fits(item) {
   const { status, rule, world, tool } = controls;
-  return items.filter((item) =>
-    (!status.value || item.status === status.value) &&
+  return (!status.value || item.status === status.value) &&
     (!rule.value || item.rule === rule.value) &&
     (!world.value || worldOf(item) === world.value) &&
     (!tool.value || callsOf(item).some((call) => call.name === tool.value)) &&
-    needles.every((needle) => haystack(item).includes(needle)));
-}
-
-function fold(title, content, className) {
-  return make("details", className, make("summary", "", title), content);
+    needles().every((needle) => haystack(item).includes(needle));
 }
 
 function deltaNode(delta) {
@@ -110,15 +59,6 @@ function turnNode(message, trajectory) {
       make("div", "note", call.reason), make("pre", "", call.text)));
   }
   return box;
-}
-
-function table(pairs) {
-  const list = make("dl", "origin");
-  for (const [name, value] of pairs) {
-    if (value === null || value === undefined || value === "") continue;
-    list.append(make("dt", "", name), make("dd", "", String(value)));
-  }
-  return list;
 }
 
 function bodyOf(item) {
@@ -171,49 +111,11 @@ function itemNode(item) {
     make("span", "small", size));
   if (item.rule) summary.append(make("span", "why", item.detail ? `${item.rule}: ${item.detail}` : item.rule));
   node.append(summary);
-  node.addEventListener("toggle", () => {
-    if (node.open && node.children.length === 1) node.append(bodyOf(item));
-  });
-  return node;
+  return whenOpened(node, () => bodyOf(item));
 }
 
-function show() {
-  const found = chosen();
-  const pages = Math.max(1, Math.ceil(found.length / PAGE));
-  page = Math.min(Math.max(page, 0), pages - 1);
-  const part = found.slice(page * PAGE, (page + 1) * PAGE);
-  byId("list").replaceChildren(...part.map(itemNode));
-  const all = plural(items.length, "item");
-  const some = found.length === items.length ? all : `${found.length.toLocaleString("en")} of ${all}`;
-  byId("count").textContent = found.length ? some : "Nothing matches.";
-  byId("pager").hidden = pages === 1;
-  byId("page").textContent = `page ${page + 1} of ${pages}`;
-  byId("back").disabled = page === 0;
-  byId("next").disabled = page === pages - 1;
-}
-
-function turnTo(step) {
-  page += step;
-  show();
-  byId("trajectories").scrollIntoView();
-}
-
-if (items.length) {
-  options(controls.status, "all", items.map((item) => item.status));
-  options(controls.rule, "all", items.map((item) => item.rule));
-  options(controls.world, "all", items.map(worldOf));
-  options(controls.tool, "any", items.flatMap(callsOf).map((call) => call.name));
-  byId("filters").hidden = false;
-  byId("filters").addEventListener("submit", (event) => event.preventDefault());
-  let wait = 0;
-  byId("query").addEventListener("input", () => {
-    clearTimeout(wait);
-    wait = setTimeout(() => { page = 0; show(); }, 120);
-  });
-  for (const select of Object.values(controls)) select.addEventListener("change", () => { page = 0; show(); });
-  byId("back").addEventListener("click", () => turnTo(-1));
-  byId("next").addEventListener("click", () => turnTo(1));
-  show();
-} else {
-  byId("count").textContent = "This run has no item to show yet.";
-}
+options(controls.status, "all", items.map((item) => item.status));
+options(controls.rule, "all", items.map((item) => item.rule));
+options(controls.world, "all", items.map(worldOf));
+options(controls.tool, "any", items.flatMap(callsOf).map((call) => call.name));
+browse({ list: "trajectories", items, controls, fits, node: itemNode, unit: "item", nothing: "This run has no item to show yet." });

@@ -38,6 +38,8 @@ _USES = {
     "`tools` is JSON text, which TRL decodes; elsewhere `json.loads` it.",
     "trl-parquet": 'The same as Parquet: `load_dataset("parquet", data_files="trl-parquet/train.parquet")` '
     "(`datasets` 5 or newer).",
+    "prompt-completion": 'TRL `SFTTrainer`: `load_dataset("json", data_files="prompt-completion/train.jsonl")`; the '
+    "loss is on the completion alone.",
     "openai": "OpenAI fine-tuning: upload `openai/train.jsonl`.",
     "llamafactory": "LLaMA-Factory: `dataset_dir: llamafactory`, `dataset: <name>_sharegpt` with any template, or "
     "`<name>_hermes` with `template: chatml`, which adds nothing to what the records spell themselves.",
@@ -59,7 +61,8 @@ class StageCounts:
 @dataclass(frozen=True, slots=True)
 class Card:
     """Everything a card says. ``licences`` are SPDX identifiers; ``prompts`` are SHA-256 by name, and so are ``seeds``,
-    or the package that made them with its version; ``worlds`` counts records by the name of their world.
+    or the package that made them with its version; ``worlds`` counts records by the name of their world. ``about`` says
+    what the records are, in Markdown, where they are no simulated conversations.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Card:
     prompts: Mapping[str, str] = field(default_factory=dict)
     seeds: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
+    about: str = ""
 
 
 def non_commercial(licences: Sequence[str]) -> tuple[str, ...]:
@@ -113,20 +117,25 @@ def _front_matter(card: Card) -> str:
 
 def _opening(card: Card) -> str:
     worlds = ", ".join(f"{name} ({count:,})" for name, count in sorted(card.worlds.items()))
+    by_world = f" By world: {worlds}." if worlds else ""
+    if card.about:
+        return f"{card.about}{by_world}\n"
     return (
         f"{card.records:,} multi-turn conversations of an agent that calls tools, made by the language model "
         f"`{card.model}` with [simia](https://arxiv.org/abs/2511.01824) {card.version}, run `{card.run}`. User, agent "
-        f"and tool results are simulated; nothing was executed against a real system."
-        + (f" By world: {worlds}." if worlds else "")
-        + "\n"
+        f"and tool results are simulated; nothing was executed against a real system.{by_world}\n"
     )
 
 
 def _licence(card: Card) -> str:
     names = ", ".join(f"`{licence}`" for licence in sorted(card.licences)) or "unknown"
-    text = f"## Licence\n\nThe seeds and worlds that these conversations were made from are under: {names}. "
-    text += "A conversation is under the licence of its seed, and under that of its world, whose policy and tools it "
-    text += "carries; the whole set is under all of them together.\n"
+    if card.about:
+        text = f"## Licence\n\nThe worlds that these records were made from are under: {names}. A record is under the "
+        text += "licence of its world, whose code and states it carries; the whole set is under all of them together.\n"
+    else:
+        text = f"## Licence\n\nThe seeds and worlds that these conversations were made from are under: {names}. "
+        text += "A conversation is under the licence of its seed, and under that of its world, whose policy and tools "
+        text += "it carries; the whole set is under all of them together.\n"
     forbidden = non_commercial(card.licences)
     if forbidden:
         text += (
@@ -142,9 +151,11 @@ def _use(card: Card) -> str:
 
 
 def _funnel(card: Card) -> str:
-    if not card.stages:
+    if not card.stages and not card.notes:
         return ""
-    lines = ["## Counts", "", "| stage | seen | kept | dropped | failed |", "|---|---:|---:|---:|---:|"]
+    lines = ["## Counts"]
+    if card.stages:
+        lines += ["", "| stage | seen | kept | dropped | failed |", "|---|---:|---:|---:|---:|"]
     for stage in card.stages:
         dropped = sum(stage.dropped.values())
         lines.append(f"| {stage.name} | {stage.seen:,} | {stage.kept:,} | {dropped:,} | {stage.failed:,} |")

@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from simia.errors import FormatError
 from simia.formats import openai
 from simia.formats.calls import dump_json
 from simia.synthesis.export.files import ExportedFile, NewFile
@@ -51,6 +52,42 @@ class TrlWriter:
         """One record."""
         messages = trl_messages(trajectory, world, self._reasoning)
         self._file.write(line({"messages": messages, "tools": self._tools.of(world)}))
+
+    def finish(self) -> tuple[ExportedFile, ...]:
+        """The one file."""
+        return (self._file.finish(),)
+
+    def place(self) -> None:
+        """Put it in place."""
+        self._file.place()
+
+    def abort(self) -> None:
+        """Leave nothing behind that is not in place."""
+        self._file.abort()
+
+
+class PromptCompletionWriter:
+    """``prompt-completion/train.jsonl`` for TRL: ``prompt`` is all up to the last message, ``completion`` that one, so
+    that only it is learned. For conversations of one exchange, such as those of ``simia bench sft``.
+
+    Raises:
+        FormatError: a conversation does not end with the assistant.
+    """
+
+    def __init__(self, folder: Path, settings: ExportSettings) -> None:
+        self._reasoning = settings.reasoning == "keep"
+        self._tools = WorldTexts(lambda world: orjson.Fragment(orjson.dumps(tools_text(world))))
+        self._file = NewFile(folder, "prompt-completion/train.jsonl", "prompt-completion")
+
+    def add(self, trajectory: Trajectory, world: WorldSpec) -> None:
+        """One record."""
+        messages = trl_messages(trajectory, world, self._reasoning)
+        if not messages or messages[-1]["role"] != "assistant":
+            raise FormatError("a conversation that does not end with the assistant has no completion")
+        record: dict[str, Any] = {"prompt": messages[:-1], "completion": messages[-1:]}
+        if world.tools:
+            record["tools"] = self._tools.of(world)
+        self._file.write(line(record))
 
     def finish(self) -> tuple[ExportedFile, ...]:
         """The one file."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simia.errors import ConfigError, ExtraMissing, StoreError
 from simia.store.atomic import remove
-from simia.synthesis.export.chat import OpenAIWriter, TrlWriter
+from simia.synthesis.export.chat import OpenAIWriter, PromptCompletionWriter, TrlWriter
 from simia.synthesis.export.files import ExportedFile, NewFile
 from simia.synthesis.export.prompted import Llama3Writer, LlamaFactoryWriter, registered_files
 from simia.synthesis.export.settings import ExportSettings
@@ -32,6 +32,7 @@ CARD = "README.md"
 FORMATS: dict[str, Callable[[Path, ExportSettings], Writer]] = {
     "trl": TrlWriter,
     "trl-parquet": _parquet_writer,
+    "prompt-completion": PromptCompletionWriter,
     "openai": OpenAIWriter,
     "llamafactory": LlamaFactoryWriter,
     "llama3": Llama3Writer,

@@ -1,0 +1,115 @@
+"""Makes a suite: harvests worlds, draws the quotas, adds episodes. The same worlds and seed give the same bytes."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from simia import __version__
+from simia.bench.collect import Walk, episode_of, harvest
+from simia.bench.sample import Episode, Sample
+from simia.bench.sampling import Drawn, Sampler
+from simia.bench.strata import PUBLISHED, Cell
+from simia.bench.suite import SuiteHead
+from simia.errors import ConfigError
+from simia.types import WorldSpec, canonical_json
+from simia.worlds import World
+
+# Added to the seed: no episode shows a sample's own state, and none that is shown is walked.
+_EXAMPLES = 1_000_003
+_DRIFT = 2_000_003
+
+
+@dataclass(frozen=True)
+class SuitePlan:
+    """What a suite is made of.
+
+    ``tasks`` are walked in each world, and every call on the way and beside it may become a sample. ``examples`` and
+    ``drift`` are episodes per world, to show to simulators and to measure drift on. States of more than ``max_state``
+    bytes of compact JSON are left out.
+    """
+
+    name: str
+    version: str = "1"
+    seed: int = 0
+    tasks: int = 400
+    examples: int = 4
+    drift: int = 4
+    cells: tuple[Cell, ...] = PUBLISHED
+    max_state: int = 16_000
+
+
+@dataclass
+class Built:
+    """A suite before it is written, and what was there to choose from."""
+
+    head: SuiteHead
+    episodes: tuple[Episode, ...]
+    samples: tuple[Sample, ...]
+    drawn: Drawn
+    harvested: dict[str, int]
+
+
+def build(
+    plan: SuitePlan,
+    worlds: Mapping[str, World],
+    said: Callable[[str, int], None] = lambda name, count: None,
+    *,
+    harvested: Iterable[Sample] | None = None,
+) -> Built:
+    """Harvest ``worlds`` by name, or take the transitions in ``harvested``, and draw the suite. ``said`` is told each
+    world's number of transitions.
+
+    Raises:
+        ConfigError: there is nothing to draw from.
+    """
+    sampler = Sampler(plan.cells, plan.seed)
+    counts = dict.fromkeys(sorted(worlds), 0)
+    for sample in _harvest(plan, worlds) if harvested is None else harvested:
+        if sample.world not in counts:
+            raise ConfigError(f"the transitions are of {sample.world!r} too: name it among the worlds")
+        counts[sample.world] += 1
+        if len(canonical_json(sample.state)) <= plan.max_state:
+            sampler.add(sample)
+    shown, walked = plan.seed + _EXAMPLES, plan.seed + _DRIFT
+    episodes: list[Episode] = []
+    for name, world in sorted(worlds.items()):
+        said(name, counts[name])
+        episodes += [
+            *(
+                episode_of(name, world, task, "example")
+                for task in islice(world.tasks(plan.examples, shown), plan.examples)
+            ),
+            *(
+                episode_of(name, world, task, "drift")
+                for task in islice(world.long_tasks(plan.drift, walked), plan.drift)
+            ),
+        ]
+    drawn = sampler.draw()
+    if not drawn.samples:
+        raise ConfigError(f"no transition of {', '.join(worlds)} belongs to a cell of the suite")
+    head = SuiteHead(
+        name=plan.name,
+        version=plan.version,
+        licence=_licences(world.spec for world in worlds.values()),
+        made_by=f"simia {__version__}",
+        seed=plan.seed,
+        worlds={name: with_sources(world) for name, world in sorted(worlds.items())},
+        quotas={cell.name: cell.count for cell in plan.cells},
+        worlds_by_cell=drawn.worlds_by_cell,
+    )
+    return Built(head, tuple(episodes), tuple(drawn.samples), drawn, counts)
+
+
+def _harvest(plan: SuitePlan, worlds: Mapping[str, World]) -> Iterator[Sample]:
+    for name, world in sorted(worlds.items()):
+        yield from harvest(name, world, map(Walk.gold, world.tasks(plan.tasks, plan.seed)), seed=plan.seed)
+
+
+def with_sources(world: World) -> WorldSpec:
+    """The spec of ``world`` with the code of each tool, where it can be had."""
+    tools = (tool.model_copy(update={"source": world.source_of(tool.name)}) for tool in world.spec.tools)
+    return world.spec.model_copy(update={"tools": tuple(tools)})
+
+
+def _licences(specs: Iterable[WorldSpec]) -> str:
+    return " AND ".join(sorted({spec.licence for spec in specs}))

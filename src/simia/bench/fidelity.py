@@ -1,0 +1,205 @@
+"""How true synthetic trajectories are: every call is executed in the executable world, beside what was simulated."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
+
+from simia.bench.intervals import Rate
+from simia.bench.normal import same_observation
+from simia.errors import ConfigError, StateError
+from simia.seeds.calls import call_problem
+from simia.seeds.invariants import violations
+from simia.store import Run
+from simia.synthesis.seed_table import SeedTable
+from simia.types import AssistantMessage, State, ToolCall, ToolMessage, Trajectory, differences
+from simia.worlds import World
+
+_STREAMS = ("postprocess", "generate")
+
+
+@dataclass(frozen=True, slots=True)
+class CallCheck:
+    """One call. ``fits``: its name and arguments fit the tools; ``accepted``: the world does not refuse it. All but
+    ``fits`` is None where there was no state to execute the call on, or where the program let it fail by a planned
+    fault, and ``state_match`` also where the simulator tracked none.
+    """
+
+    number: int
+    tool: str
+    fits: bool
+    simulated: str
+    executed: str | None = None
+    accepted: bool | None = None
+    observation_match: bool | None = None
+    error_match: bool | None = None
+    state_match: bool | None = None
+
+
+@dataclass(frozen=True)
+class TrajectoryCheck:
+    """One trajectory. ``started`` says where from: ``own`` its own initial state, ``seed`` its seed's, ``nowhere`` that
+    there is none that fits the world, so that nothing could be executed.
+    """
+
+    key: str
+    seed: str
+    started: str
+    calls: tuple[CallCheck, ...] = ()
+
+    @property
+    def first_divergence(self) -> int | None:
+        """The number, from 1, of the first call whose observation or state is another one; None where none is."""
+        return next((call.number for call in self.calls if False in (call.observation_match, call.state_match)), None)
+
+
+@dataclass
+class Fidelity:
+    """All trajectories of a run, checked."""
+
+    world: str
+    trajectories: list[TrajectoryCheck] = field(default_factory=list)
+
+    @property
+    def calls(self) -> list[CallCheck]:
+        """Every call."""
+        return [call for trajectory in self.trajectories for call in trajectory.calls]
+
+    @property
+    def valid(self) -> Rate:
+        """Calls that fit the tools."""
+        return Rate.of(call.fits for call in self.calls)
+
+    @property
+    def accepted(self) -> Rate:
+        """Calls that the world does not refuse."""
+        return _rate(call.accepted for call in self.calls)
+
+    @property
+    def observations(self) -> Rate:
+        """Observations that are what the world shows."""
+        return _rate(call.observation_match for call in self.calls)
+
+    @property
+    def errors(self) -> Rate:
+        """Calls on which simulator and world agree whether they fail."""
+        return _rate(call.error_match for call in self.calls)
+
+    @property
+    def states(self) -> Rate:
+        """Tracked states that are the world's, after each call."""
+        return _rate(call.state_match for call in self.calls)
+
+    @property
+    def faithful(self) -> Rate:
+        """Trajectories without any divergence, among those with an executed call."""
+        executed = (one for one in self.trajectories if any(call.executed is not None for call in one.calls))
+        return Rate.of(one.first_divergence is None for one in executed)
+
+    @property
+    def median_divergence(self) -> float | None:
+        """The median number of the first diverging call, over trajectories that diverge."""
+        found = [one.first_divergence for one in self.trajectories if one.first_divergence is not None]
+        return median(found) if found else None
+
+    def by_tool(self) -> dict[str, tuple[Rate, Rate]]:
+        """Accepted calls and right observations by tool."""
+        tools = sorted({call.tool for call in self.calls})
+        grouped = {tool: [call for call in self.calls if call.tool == tool] for tool in tools}
+        return {
+            tool: (_rate(call.accepted for call in calls), _rate(call.observation_match for call in calls))
+            for tool, calls in grouped.items()
+        }
+
+    def started(self) -> dict[str, int]:
+        """How many trajectories started from where."""
+        return dict(Counter(one.started for one in self.trajectories))
+
+
+def check_run(folder: Path, world: World, *, limit: int | None = None) -> Fidelity:
+    """Execute every call of the conversations that the run in ``folder`` kept.
+
+    A conversation starts from its own initial state where its simulator tracked one, else from its seed's.
+
+    Raises:
+        ConfigError: the run has no conversations.
+        StoreError, CorruptStream: the run cannot be read.
+    """
+    result = Fidelity(world.spec.name)
+    with Run.read(folder) as run:
+        _demand_same_tools(run, world)
+        for key, trajectory, seed_state in _kept(run):
+            if limit is not None and len(result.trajectories) >= limit:
+                break
+            result.trajectories.append(check_trajectory(world, key, trajectory, seed_state))
+    if not result.trajectories:
+        raise ConfigError(f"{folder} kept no conversation: nothing to execute; see simia runs show {folder}")
+    return result
+
+
+def check_trajectory(world: World, key: str, trajectory: Trajectory, seed_state: State | None) -> TrajectoryCheck:
+    """Execute the calls of one conversation, each on the state that the executed ones before it left."""
+    started, state = ("seed", seed_state) if trajectory.initial_state is None else ("own", trajectory.initial_state)
+    if state is None or violations(world.spec, state):
+        started, state = "nowhere", None
+    simulated: State | None = trajectory.initial_state
+    faulty = {fault.call_id for fault in trajectory.faults}
+    results = {message.call_id: message for message in trajectory.messages if isinstance(message, ToolMessage)}
+    calls = []
+    for number, call in enumerate(_calls(trajectory), start=1):
+        result = results.get(call.id)
+        check = CallCheck(number, call.name, call_problem(world.spec, call) is None, result.content if result else "")
+        if state is not None and call.id not in faulty:
+            transition, state = world.run(state, call)
+            simulated = _stepped(simulated, trajectory, call)
+            check = replace(
+                check,
+                executed=transition.observation,
+                accepted=not transition.is_error,
+                observation_match=result is not None and same_observation(result.content, transition.observation),
+                error_match=result is not None and result.is_error == transition.is_error,
+                state_match=None if simulated is None else not differences(simulated, state),
+            )
+        calls.append(check)
+    return TrajectoryCheck(key, trajectory.provenance.seed, started, tuple(calls))
+
+
+def _calls(trajectory: Trajectory) -> Iterator[ToolCall]:
+    for message in trajectory.messages:
+        if isinstance(message, AssistantMessage):
+            yield from message.tool_calls
+
+
+def _stepped(state: State | None, trajectory: Trajectory, call: ToolCall) -> State | None:
+    """The simulator's own state after ``call``; a call without recorded changes leaves it."""
+    delta = trajectory.deltas.get(call.id)
+    if state is None or delta is None:
+        return state
+    try:
+        return delta.apply(state)
+    except StateError:  # a later pass of postprocess changed the conversation: the state is no longer its own
+        return None
+
+
+def _kept(run: Run) -> Iterator[tuple[str, Trajectory, State | None]]:
+    stream = next((name for name in _STREAMS if name in run.stream_names()), None)
+    if stream is None:
+        return
+    seeds = SeedTable(run)
+    for _, key, trajectory in run.stream(stream).kept(Trajectory):
+        seed = seeds.by_id(trajectory.provenance.seed)
+        yield key, trajectory, None if seed is None else seed.initial_state
+
+
+def _rate(verdicts: Iterable[bool | None]) -> Rate:
+    return Rate.of(verdict for verdict in verdicts if verdict is not None)
+
+
+def _demand_same_tools(run: Run, world: World) -> None:
+    names = {spec.name: set(spec.tool) for _, spec in run.worlds}
+    if names and not any(tools & set(world.spec.tool) for tools in names.values()):
+        raise ConfigError(
+            f"{run.folder} is about {', '.join(sorted(names))}, which has no tool in common with the world "
+            f"{world.spec.name!r}: name its executable world"
+        )

@@ -1,0 +1,61 @@
+"""An agent model acts in an executable world, so that states and calls are harvested that no gold trajectory meets."""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+
+from simia.bench.collect import Walk
+from simia.bench.sample import exchange
+from simia.errors import ContextOverflow
+from simia.simulate import SimulateSettings
+from simia.simulate.agent import SimulatedAgent
+from simia.simulate.planned import Draws
+from simia.types import ChatModel, Message, ToolCall, UserMessage, WorldTask
+from simia.worlds import World
+
+ROLLOUT = "rollout"
+
+_MOST_STEPS = 12
+
+
+async def rollouts(
+    model: ChatModel, world: World, tasks: Iterable[WorldTask], *, settings: SimulateSettings, in_flight: int = 8
+) -> list[Walk]:
+    """What the agent ``model`` does for each of ``tasks``, at most ``in_flight`` at a time, in the order of the tasks.
+
+    The agent is told the instruction and nobody answers it: it acts until it speaks, or for twelve steps.
+
+    Raises:
+        ModelError: nobody answers.
+    """
+    agent = SimulatedAgent(model, settings)
+    room = asyncio.Semaphore(in_flight)
+
+    async def one(task: WorldTask) -> Walk:
+        async with room:
+            return Walk(task, await _calls(agent, world, task, settings.seed), ROLLOUT)
+
+    return list(await asyncio.gather(*map(one, tasks)))
+
+
+async def _calls(agent: SimulatedAgent, world: World, task: WorldTask, seed: int) -> tuple[ToolCall, ...]:
+    draws = Draws(seed, task.id, 0)
+    messages: tuple[Message, ...] = (UserMessage(content=task.instruction),)
+    state = task.initial_state
+    made: list[ToolCall] = []
+    for _ in range(_MOST_STEPS):
+        try:
+            decision, _ = await agent.decide(world.spec, messages, draws)
+        except ContextOverflow:
+            break
+        if not decision.tool_calls:
+            break
+        for call in decision.tool_calls:
+            transition, state = world.run(state, call)
+            made.append(call)
+            messages = (*messages, *exchange(call, transition.observation, is_error=transition.is_error))
+    return tuple(made)
+
+
+def with_calls(walks: Iterable[Walk]) -> Iterator[Walk]:
+    """Those in which the agent did anything."""
+    return (walk for walk in walks if walk.calls)

@@ -1,0 +1,135 @@
+"""A simulator under test: a language model that is asked one sample, and whose answer is taken as it is."""
+
+from typing import Protocol
+
+from simia.bench.prediction import (
+    INADMISSIBLE,
+    OVERFLOW,
+    REFUSED,
+    TOO_LONG,
+    UNREADABLE,
+    Prediction,
+    read_prediction,
+)
+from simia.bench.sample import Sample, without_sources
+from simia.bench.settings import BenchSettings, Setting
+from simia.bench.suite import Suite
+from simia.errors import ConfigError, ContextOverflow, FormatError, RequestRefused, SimulatorError
+from simia.formats.json_text import read_json
+from simia.simulate import SimulateSettings
+from simia.simulate.constrained import ConstrainedDynamics
+from simia.simulate.tracked import TrackedDynamics
+from simia.types import ChatModel, ChatRequest, Message, TransitionQuery, WorldSpec
+
+_EVERYTHING = 10**9
+"""No part of a question is shortened: a simulator that is shown half a state is not the one that was asked."""
+
+_EXAMPLES = 1
+
+
+class Subject(Protocol):
+    """Who is measured."""
+
+    @property
+    def name(self) -> str:
+        """What it is called on the leaderboard."""
+        ...
+
+    async def answer(self, sample: Sample) -> Prediction:
+        """What it says. An answer that makes no sense is a prediction with a problem, never an error.
+
+        Raises:
+            ModelError: nobody answered, which says nothing about the simulator.
+        """
+        ...
+
+
+class ModelSubject:
+    """A language model in one of the three settings. In "hidden" it also sees what the called tool returned in one
+    episode of the world, as Simia's environment does in its seed.
+    """
+
+    def __init__(self, model: ChatModel, suite: Suite, settings: BenchSettings) -> None:
+        self.name = model.name
+        self._model = model
+        self._setting: Setting = settings.setting
+        self._boxed = settings.boxed
+        self._worlds = {name: self._seen(spec) for name, spec in suite.head.worlds.items()}
+        self._references = {name: _reference(suite, name) for name in suite.head.worlds}
+        kind = ConstrainedDynamics if self._setting == "constrained" else TrackedDynamics
+        self._dynamics = kind(
+            model,
+            SimulateSettings(
+                temperature=settings.temperature,
+                max_tokens=settings.max_tokens,
+                max_repairs=settings.max_repairs,
+                structured=settings.structured,
+                state_chars=_EVERYTHING,
+                history_chars=_EVERYTHING,
+                seed=settings.seed,
+            ),
+        )
+        if self._setting == "constrained":
+            demand_code(suite)
+
+    def request(self, sample: Sample) -> ChatRequest:
+        """The question that ``sample`` becomes."""
+        return self._dynamics.request(self.query(sample))
+
+    def query(self, sample: Sample) -> TransitionQuery:
+        """What the setting shows of ``sample``."""
+        world = self._worlds[sample.world]
+        if self._setting == "hidden":
+            reference = self._references[sample.world]
+            return TransitionQuery(world=world, call=sample.call, history=sample.history, reference=reference)
+        return TransitionQuery(world=world, call=sample.call, state=sample.state)
+
+    async def answer(self, sample: Sample) -> Prediction:
+        """What the model says, as far as it can be read; see :class:`Subject`."""
+        try:
+            return await (self._boxed_answer(sample) if self._boxed else self._first_answer(sample))
+        except ContextOverflow as cause:
+            return Prediction(problem=f"{OVERFLOW}: {cause}")
+        except RequestRefused as cause:
+            return Prediction(problem=f"{REFUSED}: {cause}")
+
+    async def _first_answer(self, sample: Sample) -> Prediction:
+        reply = await self._model.complete(self.request(sample))
+        try:
+            value, _ = read_json(reply.text)
+        except FormatError as cause:
+            problem = f"{TOO_LONG}: the reply was cut" if reply.finish_reason == "length" else f"{UNREADABLE}: {cause}"
+            return Prediction(problem=problem, reply=reply.text)
+        if reply.finish_reason == "length":
+            return Prediction(problem=f"{TOO_LONG}: the reply was cut", reply=reply.text)
+        return read_prediction(value, with_changes=self._setting != "hidden", reply=reply.text)
+
+    async def _boxed_answer(self, sample: Sample) -> Prediction:
+        try:
+            return Prediction.of(await self._dynamics.transition(self.query(sample)))
+        except SimulatorError as cause:
+            return Prediction(problem=f"{INADMISSIBLE}: {cause}")
+
+    def _seen(self, spec: WorldSpec) -> WorldSpec:
+        return spec if self._setting == "constrained" else without_sources(spec)
+
+
+def _reference(suite: Suite, world: str) -> tuple[Message, ...]:
+    messages: list[Message] = []
+    for episode in suite.examples(world)[:_EXAMPLES]:
+        messages += episode.messages()
+    return tuple(messages)
+
+
+def demand_code(suite: Suite) -> None:
+    """Make sure that the constrained setting can be asked.
+
+    Raises:
+        ConfigError: a tool of the suite has no code.
+    """
+    without = sorted(name for name, spec in suite.head.worlds.items() if not all(tool.source for tool in spec.tools))
+    if without:
+        raise ConfigError(
+            f"the suite {suite.head.name} has no code for the tools of {', '.join(without)}: measure with "
+            "--setting tracked or hidden, or build a suite without them"
+        )

@@ -1,0 +1,311 @@
+"""The commands of ``simia bench`` that make data: suites, transitions, training pairs; and the check of a run."""
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simia.cli.console import examples, result, result_facts, result_json, result_table, say
+from simia.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simia.bench.collect import Walk
+    from simia.bench.fidelity import Fidelity
+    from simia.bench.sample import Sample
+    from simia.bench.sampling import Drawn
+    from simia.worlds import World
+
+WorldsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="WORLD...", help="Executable worlds; see simia world ls.")
+]
+SeedOption = Annotated[int, typer.Option(help="The random seed.")]
+QuotaOption = Annotated[
+    list[str] | None, typer.Option(metavar="CELL=COUNT", help="Set a cell's quota; may be given several times.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    panel = "Data"
+    app.command(
+        rich_help_panel=panel,
+        epilog=examples(
+            "simia bench build mine.jsonl.gz bank airline --scale 0.25",
+            "simia bench build retail.jsonl.gz tau2:retail --quota 7-12=0 --name retail",
+            "simia bench build mine.jsonl.gz --from transitions.jsonl",
+        ),
+    )(build)
+    app.command(
+        rich_help_panel=panel, epilog=examples("simia bench convert 9.choice_final_combined.json released.jsonl.gz")
+    )(convert)
+    app.command(
+        rich_help_panel=panel,
+        epilog=examples(
+            "simia bench collect transitions.jsonl bank airline --tasks 500",
+            "simia bench collect transitions.parquet tau2:retail --perturb wrong_id --perturb repeated",
+            "simia bench collect rollouts.jsonl bank --rollouts gpt-4.1-mini --tasks 50",
+        ),
+    )(collect)
+    app.command(
+        rich_help_panel=panel,
+        epilog=examples(
+            "simia bench sft data/simulator",
+            "simia bench sft data/simulator library campus tau2:retail --mix complex=4000 --format trl",
+        ),
+    )(sft)
+    app.command(
+        rich_help_panel=panel,
+        epilog=examples(
+            "simia bench fidelity runs/first --world shop",
+            "simia bench fidelity runs/retail --world tau2:retail --json",
+        ),
+    )(fidelity)
+
+
+def build(
+    file: Annotated[Path, typer.Argument(help="The suite file to write, *.jsonl.gz.", show_default=False)],
+    worlds: WorldsArgument = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Draw from a file of simia bench collect.", show_default=False),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The suite's name; without it the file's.", show_default=False)
+    ] = None,
+    version: Annotated[str, typer.Option(help="The suite's version.")] = "1",
+    seed: SeedOption = 0,
+    tasks: Annotated[int, typer.Option(min=1, help="Tasks to walk in each world.")] = 400,
+    scale: Annotated[float, typer.Option(min=0.001, help="Multiply all quotas.")] = 1.0,
+    quota: QuotaOption = None,
+    max_state: Annotated[int, typer.Option(min=100, help="Leave out states of more bytes.")] = 16_000,
+) -> None:
+    """Make a suite from executable worlds, with the published quotas; without WORLD from those of simbench-400.
+
+    The same worlds and seed give the same file.
+    """
+    from simia import worlds as ours
+    from simia.bench.build import SuitePlan
+    from simia.bench.build import build as make
+    from simia.bench.strata import PUBLISHED, scaled, with_quotas
+    from simia.bench.suite import SUFFIX, write_suite
+    from simia.bench.transitions import read_transitions
+
+    if not file.name.endswith(SUFFIX):
+        raise ConfigError(f"a suite is called *{SUFFIX}, not {file.name}")
+    harvested = None if source is None else list(read_transitions(source))
+    names = worlds or (ours.BENCHMARK if harvested is None else sorted({sample.world for sample in harvested}))
+    built = make(
+        SuitePlan(
+            name=name or file.name.removesuffix(SUFFIX),
+            version=version,
+            seed=seed,
+            tasks=tasks,
+            cells=with_quotas(scaled(PUBLISHED, scale), quota or ()),
+            max_state=max_state,
+        ),
+        _opened(names),
+        _say_count,
+        harvested=harvested,
+    )
+    digest = write_suite(file, built.head, built.episodes, built.samples)
+    _show_cells(built.head.quotas, built.drawn)
+    result(f"{file}: {len(built.samples)} samples, SHA-256 {digest}")
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(help="A file of the released EnvSimBench.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="The suite file to write, *.jsonl.gz.", show_default=False)],
+    licence: Annotated[
+        str, typer.Option(help="The licence of the data, as an SPDX identifier.")
+    ] = "LicenseRef-unknown",
+) -> None:
+    """Make a suite of a file in the format that EnvSimBench was released in."""
+    from simia.bench.released import read_released
+    from simia.bench.suite import SUFFIX, write_suite
+
+    if not file.name.endswith(SUFFIX):
+        raise ConfigError(f"a suite is called *{SUFFIX}, not {file.name}")
+    suite = read_released(source, licence)
+    digest = write_suite(file, suite.head, suite.episodes, suite.samples)
+    result(f"{file}: {len(suite.samples)} samples of {len(suite.head.worlds)} environments, SHA-256 {digest}")
+    say(f"measure with: simia bench run --suite {shlex.quote(str(file))} --model NAME --run DIR")
+
+
+def collect(
+    file: Annotated[Path, typer.Argument(help="The file to write, *.jsonl or *.parquet.", show_default=False)],
+    worlds: Annotated[list[str], typer.Argument(metavar="WORLD...", help="Executable worlds; see simia world ls.")],
+    tasks: Annotated[int, typer.Option(min=1, help="Tasks to walk in each world.")] = 200,
+    perturb: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND", help="Only these perturbations; [cyan]none[/cyan] for gold calls alone."),
+    ] = None,
+    rollouts: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Let this model act in each task as well.", show_default=False),
+    ] = None,
+    seed: SeedOption = 0,
+) -> None:
+    """Harvest transitions: state, call, observation and changes, as the executable worlds have them."""
+    from simia.bench.collect import WELL_FORMED, Seen, Walk, harvest
+    from simia.bench.perturb import KINDS
+    from simia.bench.transitions import write_transitions
+
+    kinds = WELL_FORMED if perturb is None else tuple(kind for kind in perturb if kind != "none")
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise ConfigError(f"no perturbation {', '.join(unknown)}; there are {', '.join(KINDS)}, and none")
+
+    def harvested() -> "Iterator[Sample]":
+        for name, world in _opened(worlds).items():
+            count = 0
+            seen = Seen()
+            sources: list[Iterator[Walk]] = [map(Walk.gold, world.tasks(tasks, seed))]
+            if rollouts is not None:
+                sources.append(_rolled_out(world, rollouts, tasks, seed, file))
+            for source in sources:
+                for sample in harvest(name, world, source, seed=seed, kinds=kinds, seen=seen):
+                    count += 1
+                    yield sample
+            _say_count(name, count)
+
+    count = write_transitions(file, harvested())
+    result(f"{file}: {count:,} transitions")
+
+
+def sft(
+    folder: Annotated[Path, typer.Argument(help="The folder to write.", show_default=False)],
+    worlds: WorldsArgument = None,
+    tasks: Annotated[int, typer.Option(min=1, help="Tasks to walk in each world.")] = 2000,
+    mix: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CELL=COUNT", help="The mixture: failure, no_change, simple, complex; without it Balance2."
+        ),
+    ] = None,
+    scale: Annotated[float, typer.Option(min=0.001, help="Multiply the mixture.")] = 1.0,
+    formats: Annotated[
+        list[str] | None, typer.Option("--format", help="Export formats, as in export.formats of simia synth.")
+    ] = None,
+    seed: SeedOption = 0,
+) -> None:
+    """Write training data for a simulator: prompt and right answer, from training worlds only; without WORLD from all
+    of simia's own. The worlds of the benchmark are held out.
+    """
+    from simia import worlds as ours
+    from simia.bench.pairs import PairPlan, demand_training, write_pairs
+    from simia.bench.strata import BALANCE2, scaled, with_quotas
+    from simia.synthesis.export import ExportSettings, check_formats
+
+    names = worlds or list(ours.TRAINING)
+    demand_training(tuple(names))
+    chosen = tuple(formats or PairPlan.export.formats)
+    check_formats(chosen)
+    plan = PairPlan(
+        seed=seed,
+        tasks=tasks,
+        cells=with_quotas(scaled(BALANCE2, scale), mix or ()),
+        export=ExportSettings(formats=chosen, name=PairPlan.export.name),
+    )
+    pairs = write_pairs(plan, _opened(names), folder, _say_count)
+    _show_cells({cell.name: cell.count for cell in plan.cells}, pairs.drawn)
+    for file in pairs.files:
+        result(str(folder / file.path))
+    result(str(folder / "README.md"))
+
+
+def fidelity(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a simia synth run.", show_default=False)],
+    world: Annotated[str, typer.Option(help="The executable world that the run is about.", show_default=False)],
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Check at most so many conversations.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every call.")] = False,
+) -> None:
+    """Execute every call of a run's conversations in an executable world, and say how true they are."""
+    from dataclasses import asdict
+
+    from simia.bench.fidelity import check_run
+    from simia.worlds.door import open_world
+
+    found = check_run(run, open_world(world), limit=limit)
+    if as_json:
+        result_json({"world": found.world, "trajectories": [asdict(one) for one in found.trajectories]})
+        return
+    _show_fidelity(found)
+
+
+def _show_fidelity(found: "Fidelity") -> None:
+    from simia.bench.leaderboard import interval_text, rate_text
+
+    started = found.started()
+    words = {"own": "their own initial state", "seed": "their seed's", "nowhere": "none that fits: not executed"}
+    result_facts(
+        [
+            ("conversations", f"{len(found.trajectories):,} with {len(found.calls):,} calls"),
+            ("started from", ", ".join(f"{words[key]} {count:,}" for key, count in sorted(started.items()))),
+            ("calls that fit", interval_text(found.valid)),
+            ("accepted", f"{interval_text(found.accepted)} by the world"),
+            ("errors agree", interval_text(found.errors)),
+            ("observations", f"{interval_text(found.observations)} right"),
+            ("states", f"{interval_text(found.states)} right, after each call"),
+            ("faithful", f"{interval_text(found.faithful)} of the conversations, to the end"),
+            (
+                "first divergence",
+                "-" if found.median_divergence is None else f"call {found.median_divergence:g} (median)",
+            ),
+        ]
+    )
+    result()
+    rows = [
+        (tool, str(accepted.count), rate_text(accepted), rate_text(observed))
+        for tool, (accepted, observed) in found.by_tool().items()
+    ]
+    result_table(("tool", "executed", "accepted", "observation right"), rows, numbers=(1, 2, 3))
+
+
+def _opened(names: "list[str] | tuple[str, ...]") -> "dict[str, World]":
+    from simia.worlds.door import open_world
+
+    return {name: open_world(name) for name in names}
+
+
+def _rolled_out(world: "World", model: str, tasks: int, seed: int, file: Path) -> "Iterator[Walk]":
+    """The replies are kept beside ``file``, so that the same command never pays for one twice."""
+    from simia.bench.rollout import rollouts, with_calls
+    from simia.cli.stopping import run_loop
+    from simia.models.cast import Cast
+    from simia.models.choose import choose_model
+    from simia.models.meter import Meter
+    from simia.models.settings import ModelSettings
+    from simia.simulate import SimulateSettings
+    from simia.store.replies import kept_replies
+
+    cast = Cast({"model": choose_model(None, settings=ModelSettings(name=model), env=os.environ)})
+    say(f"model: {cast.reasons[0]}")
+
+    async def walked() -> "list[Walk]":
+        with kept_replies(file.with_name(f"{file.stem}.replies.jsonl")) as replies:
+            async with cast.opened(Meter(None), replies) as models:
+                settings = SimulateSettings(seed=seed).for_model(is_small=cast.is_small)
+                drawn = world.tasks(tasks, seed)
+                return await rollouts(models["model"], world, drawn, settings=settings, in_flight=cast.in_flight)
+
+    yield from with_calls(run_loop(walked()))
+
+
+def _show_cells(quotas: dict[str, int], drawn: "Drawn") -> None:
+    rows = [
+        (cell, str(quotas[cell]), str(sum(by_world.values())), str(len(by_world)), str(drawn.offered_by_cell[cell]))
+        for cell, by_world in drawn.worlds_by_cell.items()
+    ]
+    result_table(("cell", "quota", "drawn", "worlds", "offered"), rows, numbers=(1, 2, 3, 4))
+    for cell, missing in drawn.short_by_cell.items():
+        say(f"{cell}: {missing:,} fewer than the quota; more --tasks or other worlds may have them")
+
+
+def _say_count(world: str, count: int) -> None:
+    say(f"{world}: {count:,} transitions")

@@ -1,0 +1,153 @@
+"""The runs of one page in the order of the leaderboard, each with a name of its own, and what the page says of them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from simia.bench.baselines import PREFIX
+from simia.bench.intervals import Rate
+from simia.bench.results import Results, Verdict
+from simia.bench.strata import Group
+from simia.report.charts import count_text, share_text
+
+GROUP_WORDS: dict[Group, str] = {
+    "failure": "refused",
+    "no_change": "no change",
+    "simple": "1-2 changes",
+    "medium": "3-6 changes",
+    "difficult": "7-12 changes",
+    "beyond": "over 12 changes",
+}
+"""How the page calls the strata. What fails on it are simulators; a call that the world turns down is refused."""
+
+_GIVEN = {
+    "constrained": "the whole state and the code of the called tool",
+    "tracked": "the whole state, and no code",
+    "hidden": "what happened before in the conversation, and no state",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run with its name on the page and its place, which is also the number of its colour and mark."""
+
+    place: int
+    name: str
+    run: Results
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the simulator saw no state, so that there is no Config Match."""
+        return self.run.settings.setting == "hidden"
+
+    @property
+    def measure(self) -> str:
+        """What :meth:`rate` counts."""
+        return "Feedback Match" if self.is_hidden else "Config Match"
+
+    def is_right(self, verdict: Verdict) -> bool:
+        """Config Match, or Feedback Match where there is no other."""
+        score = verdict.score
+        return score.feedback_match if self.is_hidden else score.config_match is True
+
+    def rate(self, verdicts: Iterable[Verdict] | None = None) -> Rate:
+        """The share of right ones among ``verdicts``, all by default."""
+        return Rate.of(map(self.is_right, self.run.verdicts if verdicts is None else verdicts))
+
+
+def entries(runs: Sequence[Results]) -> list[Entry]:
+    """``runs`` as the leaderboard ranks them. Runs of one model are told apart by setting, then folder, then number."""
+    ranked = sorted(runs, key=_rank)
+    names = [run.label or "no model" for run in ranked]
+    further: tuple[Callable[[Results, int], str], ...] = (
+        lambda run, place: run.settings.setting + (", boxed" if run.settings.boxed else ""),
+        lambda run, place: run.folder.name,
+        lambda run, place: str(place + 1),
+    )
+    for word in further:
+        counts = Counter(names)
+        names = [
+            name if counts[name] == 1 else f"{name} · {word(run, place)}"
+            for place, (name, run) in enumerate(zip(names, ranked, strict=True))
+        ]
+    return [Entry(place, name, run) for place, (name, run) in enumerate(zip(names, ranked, strict=True))]
+
+
+def _rank(run: Results) -> tuple[float, float, str]:
+    config = run.config_match()
+    value = -1.0 if config is None or config.value is None else config.value
+    return (-value, -(run.feedback_match().value or 0.0), run.label)
+
+
+def lead(shown: Sequence[Entry]) -> str:
+    """What was measured, in plain words."""
+    if not shown:
+        return "No run was given."
+    heads = {entry.run.suite.sha256: entry.run.suite for entry in shown}
+    suites = " and ".join(
+        f"{suite.head.name}, version {suite.head.version} ({count_text(len(suite.samples))} calls of "
+        f"{count_text(len(suite.head.worlds))} executable world{'s' if len(suite.head.worlds) != 1 else ''})"
+        for suite in heads.values()
+    )
+    settings = sorted({entry.run.settings.setting for entry in shown}, key=list(_GIVEN).index)
+    given = f"was given {_GIVEN[settings[0]]}"
+    if len(settings) > 1:
+        words = "; ".join(f"{setting}: {_GIVEN[setting]}" for setting in settings)
+        given = f"was given what its setting allows ({words})"
+    state = (
+        "An observation is right if it says the same as the world's."
+        if settings == ["hidden"]
+        else "A state is right only if the whole next state is the world's; an observation, if it says the same."
+    )
+    return f"Suite {suites}. A simulator {given}, and said what a tool call shows and changes. {state}"
+
+
+def sentence(entry: Entry) -> str:
+    """The honest result of one run."""
+    run = entry.run
+    if not run.verdicts:
+        return "has no answer yet."
+    shown = f"the observation of {_of(run.feedback_match())}"
+    if entry.is_hidden:
+        return f"was right about {shown} of {_calls(len(run.verdicts))}; it saw no state and was asked for none."
+    still, moving = entry.rate(run.unchanging()), entry.rate(run.changing())
+    parts = []
+    if still.count:
+        parts.append(f"{_of(still)} of the {_calls(still.count)} that change{_s(still.count)} nothing")
+    if moving.count:
+        parts.append(f"{_of(moving)} of the {_calls(moving.count)} that change{_s(moving.count)} something")
+    return f"was right about the state after {' and '.join(parts)}, and about {shown} of all."
+
+
+def warnings(shown: Sequence[Entry]) -> Iterator[str]:
+    """What a reader must know before the numbers."""
+    if len({entry.run.suite.sha256 for entry in shown}) > 1:
+        yield "The runs were not measured on the same suite: their rates do not compare."
+    elif len({frozenset(v.sample.id for v in entry.run.verdicts) for entry in shown}) > 1:
+        yield "The runs did not answer the same samples: their rates compare only roughly; the pairs below do."
+    for entry in shown:
+        run = entry.run
+        if not run.is_complete:
+            answered, asked = count_text(len(run.verdicts)), count_text(run.asked)
+            yield f"{entry.name}: incomplete, {answered} of {asked} samples have an answer. Its rates are over those."
+        if run.unanswered:
+            yield (
+                f"{entry.name}: {count_text(run.unanswered)} of {count_text(run.asked)} samples have no answer, "
+                "through no fault of the simulator. They are in no rate; --resume asks them again."
+            )
+        if entry.is_hidden:
+            yield f"{entry.name}: hidden setting, so that there is no Config Match; Feedback Match stands in its place."
+        if run.settings.model.name == f"{PREFIX}oracle" and any(not entry.is_right(v) for v in run.verdicts):
+            yield f"{entry.name}: the executable worlds do not agree with the suite; trust no number on this page."
+
+
+def _of(rate: Rate) -> str:
+    return "none" if rate.value is None else share_text(rate.value).replace(" ", "\u00a0")
+
+
+def _calls(count: int) -> str:
+    return f"{count_text(count)} call{'' if count == 1 else 's'}"
+
+
+def _s(count: int) -> str:
+    return "s" if count == 1 else ""

@@ -1,0 +1,1 @@
+"""What runs in the child process of a sandbox. It is started without site-packages, so it imports nothing of simia."""

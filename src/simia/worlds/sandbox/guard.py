@@ -1,0 +1,121 @@
+"""Strange code that can be asked again and again, whatever it does: each child that ran into a wall is replaced."""
+
+import threading
+import time
+import weakref
+
+from simia.errors import ConfigError, FormatError, SandboxViolation
+from simia.formats.calls import dump_json, load_json
+from simia.types import JsonObject
+from simia.worlds.sandbox.child.walls import WALLS
+from simia.worlds.sandbox.limits import Limits
+from simia.worlds.sandbox.process import Child, Stopped
+
+_MIB = 1 << 20
+_START_S = 60.0
+# By this a child ends that outlives its parent in an endless loop. Others are replaced before they come near.
+_PROCESSOR_S = 120
+
+_OWN = "an environment lives in its own attributes: take that out of its code"
+_ADVICE = {
+    "imports": "simia.worlds.sandbox.child.modules lists what may be imported",
+    "memory": "let it hold less, or give more by Limits(memory_mib=...)",
+    "output": "let it return and print less, or take more by Limits(reply_mib=...)",
+    "time": "let it end, or wait longer by Limits(seconds=...)",
+}
+
+
+class Guard:
+    """A strange class, called ``name`` in errors, behind the walls of child processes that are started as needed."""
+
+    def __init__(self, name: str, code: str, class_name: str, limits: Limits, now: float) -> None:
+        self._name = name
+        self._limits = limits
+        setup = {
+            "code": code,
+            "class": class_name,
+            "now": now,
+            "printed": limits.reply_mib * _MIB,
+            "memory": limits.memory_mib * _MIB,
+            "processor": _PROCESSOR_S + int(limits.seconds) + 1,
+        }
+        self._setup = f"{dump_json(setup)}\n".encode()
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._used = 0.0
+        self._asked = 0
+        self.walls: tuple[str, ...] = ()
+
+    def ask(self, doing: str, request: JsonObject, state: JsonObject | None = None) -> JsonObject:
+        """The reply to ``request``. ``doing`` says in an error what it was for.
+
+        Raises:
+            SandboxViolation: the code ran into a wall.
+            ConfigError: no child can be started.
+        """
+        with self._lock:
+            child = self._running()
+            self._asked += 1
+            lines = [{"id": self._asked, **request}] if state is None else [{"id": self._asked, **request}, state]
+            text = "".join(f"{dump_json(line)}\n" for line in lines)
+            begun = time.monotonic()
+            try:
+                reply = _read(child.exchange(text.encode(), self._limits.seconds), self._asked)
+            except BaseException as cause:
+                self._end()  # an answer that nobody waited for must not become that of the next request
+                if isinstance(cause, Stopped):
+                    raise self._violation(doing, cause) from None
+                raise
+            self._used += time.monotonic() - begun
+            return reply
+
+    def close(self) -> None:
+        """End the child. The next request starts another."""
+        with self._lock:
+            self._end()
+
+    def _running(self) -> Child:
+        if self._used > _PROCESSOR_S:
+            self._end()
+        if self._child is None:
+            try:
+                self._child = Child(self._limits.reply_mib * _MIB)
+                self._finalizer = weakref.finalize(self, self._child.end)
+                self.walls = (
+                    "time limit",
+                    "reply limit",
+                    *load_json(self._child.exchange(self._setup, _START_S))["walls"],
+                )
+            except (OSError, Stopped, FormatError) as cause:
+                self._end()
+                raise ConfigError(
+                    f"the sandbox of the world {self._name!r} does not start: {cause}; it needs the Python that runs "
+                    "simia with its whole standard library"
+                ) from cause
+        return self._child
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._finalizer()
+            self._child = None
+            self._used = 0.0
+
+    def _violation(self, doing: str, stopped: Stopped) -> SandboxViolation:
+        advice = _ADVICE.get(stopped.wall, _OWN)
+        return SandboxViolation(
+            f"{doing} in the world {self._name!r} was stopped ({stopped.wall}: {stopped}): {advice}",
+            stopped.wall,
+        )
+
+
+def _read(line: bytes, asked: int) -> JsonObject:
+    """The reply in ``line``. It may be forged: what comes from the child is believed in no more than its shape."""
+    try:
+        reply = load_json(line)
+    except FormatError:
+        reply = None
+    if isinstance(reply, dict) and reply.get("wall") in WALLS:
+        raise Stopped(reply["wall"], str(reply.get("attempt"))[:300])
+    if not isinstance(reply, dict) or reply.get("id") != asked:
+        raise Stopped("output", "something in the pipe of the sandbox that is no answer")
+    return reply
