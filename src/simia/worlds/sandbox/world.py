@@ -25,14 +25,15 @@ NOON = 1_735_732_800.0
 class SandboxedWorld(World):
     """A Python class given as source text: its public methods are the tools, its attributes the state.
 
-    Nothing of it is executed in this process. A child process (:mod:`simia.worlds.sandbox.child`) executes the text
-    anew for each call, makes an instance with ``Class({})`` or ``Class()``, sets the attributes from the state, and
-    calls the method. An attribute that only the constructor sets enters the state when a method changes it.
+    Nothing of it is executed in this process. For each call a child process (:mod:`simia.worlds.sandbox.child`) takes
+    the module as it is when it has just been executed, makes an instance with ``Class({})`` or ``Class()``, sets the
+    attributes from the state, and calls the method. An attribute that only the constructor sets enters the state when a
+    method changes it.
 
     Calls are deterministic: the clock stands still at ``now`` in UTC and ``sleep`` returns at once; ``random``,
-    ``uuid``, ``secrets`` and the order of sets follow from state and call. So the same call in the same state does the
-    same, on this version of Python. What shows an address of an object does not, nor code that goes around this on
-    purpose.
+    ``uuid``, ``secrets`` and the order of sets follow from state and call, or from nothing where the module draws as it
+    is executed. So the same call in the same state does the same, on this version of Python. What shows an address of
+    an object does not, nor code that goes around this on purpose.
 
     ``walls`` names what holds. Without ``seccomp`` (no Linux, or a container that forbids it) code that means harm is
     held by Python and by limits alone: enough against mistakes, not against malice.
@@ -67,7 +68,7 @@ class SandboxedWorld(World):
         self._states = states
         self._scenarios = scenarios
         self._guard = Guard(name, code, class_name, limits or Limits(), now)
-        reply = self._guard.ask("loading the class", {"seed": 0})
+        reply = self._guard.ask("loading the class", {})
         if "error" in reply:
             self.close()
             raise ConfigError(

@@ -2,17 +2,19 @@
 
 The first line is the setup. Then each request is a line, a call followed by a second one with the state:
 
-- ``{"id", "seed"}`` asks what the class is: ``{"id", "tools", "state"}``, the state of a new instance;
+- ``{"id"}`` asks what the class is: ``{"id", "tools", "state"}``, the state of a new instance;
 - ``{"id", "seed", "tool", "arguments"}`` and a state: ``{"id", "result", "state"}``, the state null if it is the same.
 
 What the class raises is ``{"id", "error"}``. A wall is ``{"wall", "attempt"}`` and the end of the process; memory, of
-which there may be none left to say so, is an exit code alone. Nothing is kept between requests.
+which there may be none left to say so, is an exit code alone. Nothing is kept between requests but a module that has
+not changed.
 """
 
 import decimal
 import gc
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from . import kernel
@@ -45,12 +47,11 @@ def main(requests: int, replies: int) -> None:
     wire.send(dumps({"walls": [name for name, stands in walls.items() if stands]}))
 
     builtins = builtins_with(lambda name: wire.stop(wall_of_import(name), f"import {name}"))
-    answers = _Answers(setup["code"], setup["class"], builtins)
+    answers = _Answers(setup["code"], setup["class"], builtins, begin)
     try:
         while (line := wire.line()) is not None:
             request = loads(line)
             state = (wire.line() or "") if "tool" in request else ""
-            begin(request["seed"])
             quiet.printed = 0
             decimal.setcontext(decimal.Context())
             sys.setrecursionlimit(_RECURSION)
@@ -61,8 +62,8 @@ def main(requests: int, replies: int) -> None:
 
 
 class _Answers:
-    def __init__(self, code: str, name: str, builtins: dict[str, Any]) -> None:
-        self._given = code, name, builtins
+    def __init__(self, code: str, name: str, builtins: dict[str, Any], begin: Callable[[int], None]) -> None:
+        self._given = code, name, builtins, begin
         self._strange: Strange | None = None
 
     def to(self, request: dict[str, Any], state: str) -> str:
@@ -76,7 +77,7 @@ class _Answers:
                 self._strange = Strange(*self._given)
             if "tool" not in request:
                 return _described(self._strange)
-            result, after = self._strange.call(request["tool"], request["arguments"], state)
+            result, after = self._strange.call(request["tool"], request["arguments"], state, request["seed"])
             return f'"result":{text_of(result, "the result")},"state":{after or "null"}'
         except MemoryError:
             raise

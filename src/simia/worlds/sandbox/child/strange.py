@@ -1,12 +1,14 @@
-"""The strange class: its module executed anew for each request, one instance made, one method called."""
+"""The strange class: its module executed, and for each request one instance made and one method called."""
 
 import sys
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from inspect import Parameter, signature
 from types import ModuleType
 from typing import Any
 
+from .kept import Kept
 from .plain import NoJson, check_exact, text_of
 from .wire import dumps, loads
 
@@ -14,25 +16,35 @@ MODULE = "environment"
 
 
 class Strange:
-    """A class given as source text.
+    """A class given as source text. ``begin`` starts randomness anew from a seed.
 
     Raises:
         Exception: whatever the text raises when it is compiled.
     """
 
-    def __init__(self, code: str, name: str, builtins: dict[str, Any]) -> None:
+    def __init__(self, code: str, name: str, builtins: dict[str, Any], begin: Callable[[int], None]) -> None:
         self._code = compile(code, f"<{MODULE}>", "exec", dont_inherit=True)
         self._name = name
         self._builtins = builtins
+        self._begin = begin
         self._takes_config: bool | None = None
+        self._found: type | None = None
+        self._kept: Kept | None = None
 
     def load(self) -> type:
-        """The class, with all its module new: nothing that an earlier request left in it is there.
+        """The class, with its module as it is when it has just been executed: nothing that an earlier request left in
+        it is there. What it draws then is always the same.
 
         Raises:
             LookupError: the module defines no such class.
             Exception: whatever the module raises.
         """
+        if self._found is None or self._kept is None or not self._kept.is_possible or not self._kept.holds():
+            self._found = self._executed()
+        return self._found
+
+    def _executed(self) -> type:
+        self._begin(0)
         module = ModuleType(MODULE)
         sys.modules[MODULE] = module  # there dataclasses and annotations that are text look names up
         namespace = vars(module)
@@ -41,6 +53,8 @@ class Strange:
         found = namespace.get(self._name)
         if not isinstance(found, type):
             raise LookupError(f"there is no class {self._name}")
+        if self._kept is None or self._kept.is_possible:
+            self._kept = Kept(namespace)
         return found
 
     def make(self, found: type) -> Any:
@@ -63,7 +77,7 @@ class Strange:
         plain = _attributes(attributes, {name: type(value) for name, value in attributes.items()})
         return text_of({name: value for name, value in plain.items() if _is_exact(value)}, "the state")
 
-    def call(self, tool: str, arguments: dict[str, Any], state_text: str) -> tuple[Any, str | None]:
+    def call(self, tool: str, arguments: dict[str, Any], state_text: str, seed: int) -> tuple[Any, str | None]:
         """What the method gives in the state, and the state afterwards as JSON text, or None where it is the same.
 
         An attribute that only the constructor set and that the method left alone is no part of the state: the next
@@ -74,7 +88,9 @@ class Strange:
             Exception: whatever the class raises.
         """
         state = loads(state_text)
-        instance = self.make(self.load())
+        found = self.load()
+        self._begin(seed)
+        instance = self.make(found)
         attributes = vars(instance)
         untouched = {name: _trace(value) for name, value in attributes.items() if name not in state}
         for name, value in state.items():
