@@ -32,7 +32,7 @@ def test_help_names_every_command(simia: Simia) -> None:
 
 COMMANDS = (
     "synth, prefilter, generate, postprocess, export, seeds inspect, seeds convert, runs ls, runs show, runs diff, "
-    "world new, world check, world show, models ls, models check, models pull, settings"
+    "world new, world check, world ls, world show, world play, models ls, models check, models pull, settings"
 )
 
 
@@ -244,94 +244,6 @@ def test_a_conversion_that_fails_leaves_no_file(simia: Simia, world: Path) -> No
 
     assert simia("seeds", "convert", str(world), "out.jsonl").code == 2
     assert [path.name for path in Path().iterdir() if "out.jsonl" in path.name] == []
-
-
-def test_a_new_world_passes_its_check_and_its_prefilter(simia: Simia, serve: Simia) -> None:
-    made = simia("world", "new", "worlds/garden")
-
-    checked = simia("world", "check", "worlds/garden")
-
-    assert made.code == checked.code == 0
-    assert "worlds/garden/policy.md" in made.out.splitlines()
-    assert "0 errors" in checked.out
-    serve()
-    assert "prefilter kept 3 of 3" in simia("synth", "worlds/garden", "--run", "run", "--until", "prefilter").out
-
-
-def test_a_new_world_has_the_name_of_its_folder_or_the_one_given(simia: Simia) -> None:
-    simia("world", "new", "garden")
-    simia("world", "new", "other", "--name", "orchard")
-
-    names = [json.loads(simia("world", "show", folder, "--json").out)["name"] for folder in ("garden", "other")]
-
-    assert names == ["garden", "orchard"]
-
-
-def test_a_new_world_never_writes_over_a_folder(simia: Simia, world: Path) -> None:
-    before = (world / "policy.md").read_text()
-
-    ended = simia("world", "new", str(world))
-
-    assert ended.code == 2
-    assert (world / "policy.md").read_text() == before
-
-
-def test_a_faulty_world_is_told_what_and_what_to_do(simia: Simia, world: Path) -> None:
-    (world / "policy.md").write_text("")
-    (world / "recipe.toml").write_text('name = "depot"\ncuont = 6\n[seeds]\nsource = "."\n')
-
-    ended = simia("world", "check", str(world))
-
-    assert ended.code == 1
-    assert "error    policy.md: the policy is empty; say what the agent may do" in ended.out
-    assert "cuont: unknown key" in ended.out
-
-
-def test_a_recipe_that_no_run_would_take_is_an_error_of_its_world(simia: Simia, world: Path) -> None:
-    recipe = world / "recipe.toml"
-    recipe.write_text(recipe.read_text().replace('["trl"]', '["trl", "foo"]') + '[postprocess]\npasses = ["bar"]\n')
-
-    ended = simia("world", "check", str(world))
-
-    assert ended.code == 1
-    assert "error    recipe.toml: no postprocess pass bar; there are: repair_json, " in ended.out
-    assert "error    recipe.toml: no export format 'foo'; there are: trl, " in ended.out
-    assert ended.out.endswith(": 2 errors, 1 warning\n")
-
-
-def test_a_recipe_whose_seeds_are_nowhere_is_an_error_of_its_world(simia: Simia, world: Path) -> None:
-    recipe = world / "recipe.toml"
-    recipe.write_text(recipe.read_text().replace('source = "."', 'source = "gone.jsonl"'))
-
-    ended = simia("world", "check", str(world))
-
-    assert ended.code == 1
-    assert "error    recipe.toml: there are no seeds at " in ended.out
-
-
-def test_a_format_whose_package_is_missing_is_an_error_of_its_world(
-    simia: Simia, world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delitem(sys.modules, "simia.synthesis.export.parquet", raising=False)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    recipe = world / "recipe.toml"
-    recipe.write_text(recipe.read_text().replace('["trl"]', '["trl-parquet"]'))
-
-    ended = simia("world", "check", str(world))
-
-    assert ended.code == 1
-    assert "from a package index pip install 'simia[parquet]'; or leave it out" in ended.out
-
-
-def test_a_world_is_shown_with_policy_and_tools(simia: Simia, world: Path) -> None:
-    out = simia("world", "show", str(world)).out
-
-    assert "You help customers of a depot." in out
-    assert "get_order  order_id   Looks an order up." in out
-
-
-def test_a_bundled_world_is_shown(simia: Simia) -> None:
-    assert json.loads(simia("world", "show", "bundled:shop", "--json").out)["name"] == "shop"
 
 
 def test_models_are_listed_where_they_come_from(simia: Simia, serve: Simia) -> None:

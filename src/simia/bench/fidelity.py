@@ -120,16 +120,19 @@ class Fidelity:
 def check_run(folder: Path, world: World, *, limit: int | None = None) -> Fidelity:
     """Execute every call of the conversations that the run in ``folder`` kept.
 
-    A conversation starts from its own initial state where its simulator tracked one, else from its seed's.
+    A conversation starts from its own initial state where its simulator tracked one, else from its seed's. Those about
+    a world with tools that ``world`` has not are passed over.
 
     Raises:
-        ConfigError: the run has no conversations.
+        ConfigError: the run has no conversations, or is about another world.
         StoreError, CorruptStream: the run cannot be read.
     """
     result = Fidelity(world.spec.name)
     with Run.read(folder) as run:
-        _demand_same_tools(run, world)
+        fitting = _fitting(run, world)
         for key, trajectory, seed_state in _kept(run):
+            if trajectory.world not in fitting:
+                continue
             if limit is not None and len(result.trajectories) >= limit:
                 break
             result.trajectories.append(check_trajectory(world, key, trajectory, seed_state))
@@ -196,10 +199,13 @@ def _rate(verdicts: Iterable[bool | None]) -> Rate:
     return Rate.of(verdict for verdict in verdicts if verdict is not None)
 
 
-def _demand_same_tools(run: Run, world: World) -> None:
-    names = {spec.name: set(spec.tool) for _, spec in run.worlds}
-    if names and not any(tools & set(world.spec.tool) for tools in names.values()):
+def _fitting(run: Run, world: World) -> set[str]:
+    """The worlds of ``run``, by content id, whose tools ``world`` has."""
+    found = {world_id for world_id, spec in run.worlds if spec.tool.keys() <= world.spec.tool.keys()}
+    names = sorted({spec.name for _, spec in run.worlds})
+    if names and not found:
         raise ConfigError(
-            f"{run.folder} is about {', '.join(sorted(names))}, which has no tool in common with the world "
-            f"{world.spec.name!r}: name its executable world"
+            f"{run.folder} is about {', '.join(names)}, with tools that the world {world.spec.name!r} does not have: "
+            "name its executable world"
         )
+    return found

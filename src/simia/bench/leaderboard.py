@@ -27,12 +27,15 @@ GROUP_NAMES: dict[Group, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as text: a title, what its columns are, its rows, and a sentence below it."""
+    """A table as text: a title, what its columns are, its rows, and a sentence below it. The first ``keys`` columns say
+    what a row is about.
+    """
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    keys: int = 1
 
     def as_markdown(self) -> str:
         """The table in Markdown, its title as a heading."""
@@ -113,7 +116,7 @@ def released_rule(runs: Sequence[Results]) -> Table:
         rows.append(
             (
                 row.model,
-                "EnvSimBench (published)",
+                "published",
                 _per_cent(row.unchanged / 100),
                 changing,
                 _per_cent(row.overall / 100),
@@ -158,13 +161,12 @@ def drift_table(runs: Sequence[Results]) -> Table | None:
             )
     if not rows:
         return None
-    header = ("simulator", "step", "episodes", "Feedback Match", "state right", "where it has changed")
+    header = ("simulator", "step", "episodes", "Feedback Match", "state right", "once changed")
     note = (
-        "The simulator goes on from its own state. State right: the whole state after the step is the true one; where "
-        "it has changed: the same among the episodes whose true state is no longer the initial one. Shorter episodes "
-        "end earlier."
+        "The simulator goes on from its own state. State right: the whole state after the step is the true one. Once "
+        "changed: the same among the episodes whose true state is no longer the initial one. Some episodes end earlier."
     )
-    return Table("Drift by step", header, tuple(rows), note)
+    return Table("Drift by step", header, tuple(rows), note, keys=2)
 
 
 def heat(run: Results, axis: Callable[[Verdict], str], title: str) -> Table:
@@ -196,8 +198,8 @@ def paired(runs: Sequence[Results]) -> Table | None:
         result = mcnemar([a[key] for key in shared], [b[key] for key in shared])
         rows.append(
             (
-                name if name != first.label else f"{name} ({_setting_text(first)})",
-                other if other != second.label else f"{other} ({_setting_text(second)})",
+                name,
+                other,
                 str(len(shared)),
                 str(result.only_first),
                 str(result.only_second),
@@ -206,8 +208,12 @@ def paired(runs: Sequence[Results]) -> Table | None:
         )
     if not rows:
         return None
-    header = ("first", "second", "samples", "only first right", "only second right", "p")
-    return Table("Pairs", header, tuple(rows), "Config Match on the samples that both answered; exact McNemar test.")
+    header = ("first", "second", "samples", "only first", "only second", "p")
+    note = (
+        "Config Match on the samples that both answered: how many only the first, only the second has right, and p of "
+        "the exact McNemar test."
+    )
+    return Table("Pairs", header, tuple(rows), note, keys=2)
 
 
 def as_csv(tables: Iterable[Table]) -> str:

@@ -15,6 +15,7 @@ from simia.cli import bench_data
 from simia.cli.console import examples, is_terminal, result, result_facts, result_table, result_text, say
 from simia.cli.errors import ExitCode, exit_code_of, tell, writing
 from simia.cli.resuming import all_words, demand_folder, same_command, without_ceiling
+from simia.cli.runs import open_run
 from simia.cli.summary import tell_examples
 from simia.cli.synth import MaxCostOption, QuietOption
 from simia.errors import ConfigError, CorruptStream, ManifestMismatch, RunLocked, SimiaError
@@ -32,6 +33,7 @@ bench_data.add_to(app)
 T = TypeVar("T")
 
 _GAP = 2  # between two columns
+_NAME = 17  # characters of a name on one line, where there is little room
 _SUITE_HELP = "A bundled suite, or a file of simia bench build."
 
 
@@ -126,6 +128,8 @@ def report(
     from simia.bench import leaderboard
     from simia.bench.results import read_results
 
+    for folder in folders:
+        open_run(folder).close()
     runs = [read_results(folder) for folder in folders]
     found = (
         leaderboard.leaderboard(runs),
@@ -247,7 +251,7 @@ def _rehearse(examination: "Examination", resumed: Path | None, *, quiet: bool) 
 
 
 def _print(table: "Table") -> None:
-    """The table; on a terminal that is too narrow in parts, each with the first column."""
+    """The table; on a terminal that is too narrow in parts, each with the columns that say what a row is about."""
     result(table.title)
     for columns in _parts(table):
         result_table(
@@ -262,14 +266,16 @@ def _print(table: "Table") -> None:
 
 
 def _parts(table: "Table") -> Iterator[list[int]]:
-    """The places of the columns of each part."""
+    """The places of the columns of each part. Long names wrap rather than take the others' place."""
     widths = [max(map(len, column)) + _GAP for column in zip(table.header, *table.rows, strict=True)]
     room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else sum(widths)
-    part, used = [0], widths[0]
-    for place, width in enumerate(widths[1:], start=1):
-        if used + width > room + _GAP and len(part) > 1:
+    keys = list(range(table.keys))
+    widths[: table.keys] = [min(width, _NAME + _GAP) for width in widths[: table.keys]]
+    part, used = [*keys], sum(widths[: table.keys])
+    for place, width in enumerate(widths[table.keys :], start=table.keys):
+        if used + width > room + _GAP and part != keys:
             yield part
-            part, used = [0], widths[0]
+            part, used = [*keys], sum(widths[: table.keys])
         part.append(place)
         used += width
     yield part

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simia.cli.console import examples, result, result_facts, result_json, result_table, say
+from simia.cli.runs import open_run
 from simia.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -159,8 +160,10 @@ def collect(
     if unknown:
         raise ConfigError(f"no perturbation {', '.join(unknown)}; there are {', '.join(KINDS)}, and none")
 
+    opened = _opened(worlds)
+
     def harvested() -> "Iterator[Sample]":
-        for name, world in _opened(worlds).items():
+        for name, world in opened.items():
             count = 0
             seen = Seen()
             sources: list[Iterator[Walk]] = [map(Walk.gold, world.tasks(tasks, seed))]
@@ -231,6 +234,7 @@ def fidelity(
     from simia.bench.fidelity import check_run
     from simia.worlds.door import open_world
 
+    open_run(run).close()
     found = check_run(run, open_world(world), limit=limit)
     if as_json:
         result_json({"world": found.world, "trajectories": [asdict(one) for one in found.trajectories]})

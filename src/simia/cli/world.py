@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simia.cli.console import examples, result, result_facts, result_json, result_table, say
+from simia.cli.console import examples, result, result_facts, result_json, result_table, result_text, say
 from simia.cli.errors import ExitCode
 from simia.errors import ConfigError
 
@@ -57,9 +57,7 @@ def check(
     if _is_executable(world):
         _check_executable(world, tasks, seed, as_json=as_json)
         return
-    folder = Path(world)
-    if not folder.exists():
-        raise ConfigError(_unknown(world))
+    folder = _folder_of(world)
     found = list(_folder_findings(folder))
     if as_json:
         result_json([_as_json(finding) for finding in found])
@@ -122,28 +120,29 @@ def _check_executable(name: str, tasks: int, seed: int, *, as_json: bool) -> Non
 
     checked = examine(open_world(name), tasks, seed, name=name)
     figures = checked.figures
+    sizes = sorted(figures.changes.items())
     if as_json:
-        changes = {str(size): count for size, count in sorted(figures.changes.items())}
-        told = {**asdict(figures), "changes": changes}
+        told = {**asdict(figures), "changes": {str(size): count for size, count in sizes}}
         result_json({"findings": [_as_json(finding) for finding in checked.findings], "figures": told})
     else:
         result_facts(
             [
                 ("tasks", f"{figures.tasks:,} with {figures.calls:,} gold calls"),
                 ("other calls", f"{figures.others:,} tried, of which {figures.refused:,} were refused"),
-                ("changes", ", ".join(f"{count} x {size}" for size, count in sorted(figures.changes.items())) or "-"),
+                ("changes", ", ".join(f"{size} in {count}" for size, count in sizes) + " of the gold calls"),
                 ("states", f"{figures.state_median:,} bytes in the middle, {figures.state_largest:,} at most"),
-                ("no argument", ", ".join(figures.without_arguments) or "-"),
-                ("unused", ", ".join(figures.unused) or "-"),
+                ("need nothing", ", ".join(figures.without_arguments) or "-"),
+                ("never gold", ", ".join(figures.unused) or "-"),
             ]
         )
+        result()
         _tell_findings(name, checked.findings)
     _end(checked.findings)
 
 
 def _tell_findings(name: str, found: "Sequence[Finding]") -> None:
     for finding in found:
-        result(f"{finding.severity:<7}  {finding.where}: {finding.problem}; {finding.remedy}")
+        result_text(f"{finding.severity:<7}  {finding.where}: {finding.problem}; {finding.remedy}")
     errors = sum(finding.severity == "error" for finding in found)
     result(f"{name}: {_counted(errors, 'error')}, {_counted(len(found) - errors, 'warning')}")
 
@@ -202,25 +201,34 @@ def _recipe_problems(folder: Path) -> "Iterator[tuple[str, str]]":
 
 
 def _world_of(source: str) -> "WorldSpec":
-    from simia.seeds import bundled_names
-    from simia.seeds.front_door import BUNDLED
     from simia.seeds.world_folder import is_world_folder, read_world
 
-    name = source.removeprefix("bundled:")
-    if source.startswith("bundled:"):
-        if name not in bundled_names():
-            raise ConfigError(f"no bundled world {name!r}; there are {', '.join(bundled_names())}")
-        return read_world(BUNDLED / name)
     if _is_executable(source):
         from simia.worlds.door import open_world
 
         return open_world(source).spec
-    folder = Path(source).expanduser()
-    if not folder.exists():
-        raise ConfigError(_unknown(source))
+    folder = _folder_of(source)
     if not is_world_folder(folder):
         raise ConfigError(f"{folder} is no world folder (no world.toml): make one with simia world new {source}")
     return read_world(folder)
+
+
+def _folder_of(source: str) -> Path:
+    from simia.seeds import bundled_names
+    from simia.seeds.front_door import BUNDLED
+
+    name = source.removeprefix("bundled:")
+    if name != source:
+        if name not in bundled_names():
+            raise ConfigError(f"no bundled world {name!r}; there are {', '.join(bundled_names())}")
+        return BUNDLED / name
+    folder = Path(source).expanduser()
+    if not folder.exists():
+        raise ConfigError(
+            f"{source} is neither a folder nor an executable world: make a folder with simia world new {source}, or "
+            "take a name from simia world ls"
+        )
+    return folder
 
 
 def _is_executable(source: str) -> bool:
@@ -233,13 +241,6 @@ def _is_executable(source: str) -> bool:
     packages = tuple({name.partition(":")[0] + ":" for name in known_names() if ":" in name})
     is_file = source.partition("#")[0].endswith((".py", ".json"))
     return is_file or source in known_names() or source.startswith(packages)
-
-
-def _unknown(source: str) -> str:
-    return (
-        f"{source} is neither a folder nor an executable world: make a folder with simia world new {source}, or take "
-        "a name from simia world ls"
-    )
 
 
 def _offers() -> "Iterator[tuple[str, str, str]]":

@@ -18,6 +18,7 @@ from simia.errors import ConfigError, ExtraMissing
 from simia.seeds.declared import check_schemas
 from simia.types import JsonObject, State, StateDelta, ToolCall, ToolSpec, WorldSpec, WorldTask
 from simia.worlds.adapted import AdaptedWorld, at, numbered
+from simia.worlds.method_source import MethodSource
 
 SUITES = ("workspace", "travel", "banking", "slack")
 
@@ -27,6 +28,14 @@ _NOW = datetime(2024, 5, 15, 12, 0)  # the day that the calendars call today
 _TABLES = {"inbox": "emails", "calendar": "events", "cloud_drive": "files"}
 _TABLE_OF = {"Email": "inbox", "CalendarEvent": "calendar", "CloudDriveFile": "cloud_drive"}
 _COMPUTED = ("received", "sent", "drafts")
+_SHOWN = (
+    '\nA model or a list is shown as YAML with sorted keys, anything else as str. An error is shown as its class and text, '
+    '"ValueError: text", not as an object.'
+)
+_TRUE_OF = {
+    "datetime.now()": f"\ndatetime.datetime.now() is {_NOW}.",
+    "(set(": "\nA set is in the order in which it was made.",
+}
 _TOOLS = "agentdojo.default_suites.v1.tools"
 
 Call = tuple[str, JsonObject]
@@ -47,6 +56,7 @@ class AgentDojoWorld(AdaptedWorld):
             raise ConfigError(f"no AgentDojo suite {name!r}; there are {', '.join(SUITES)}")
         suite, self._run, self._text = _import(name)
         self._suite = suite
+        self._functions = {tool.name: tool for tool in suite.tools}
         self._begin = suite.load_and_inject_default_environment({})
         self._tasks = {f"agentdojo:{name}:{task_id}": task for task_id, task in suite.user_tasks.items()}
         self.spec = WorldSpec(
@@ -56,6 +66,15 @@ class AgentDojoWorld(AdaptedWorld):
             state_schema=_state_schema(suite.environment_type),
             licence=_LICENCE,
         )
+
+    def source_of(self, name: str) -> str | None:
+        """The function with what it uses."""
+        tool = self._functions[name]
+        source = MethodSource("agentdojo")
+        source.add_function(tool.run)
+        note = ", ".join(f'{name} is state["{one.env_dependency}"]' for name, one in tool.dependencies.items())
+        code = source.text("")
+        return source.text(f"{note}.{_SHOWN}" + "".join(told for word, told in _TRUE_OF.items() if word in code))
 
     def reached(self, task: WorldTask, calls: Sequence[ToolCall]) -> bool:
         """Whether AgentDojo finds the task done after ``calls``.

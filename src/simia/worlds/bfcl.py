@@ -54,7 +54,7 @@ class BfclWorld(AdaptedWorld):
         self._everything: dict[tuple[str, ...], WorldSpec] = {}
 
     def source_of(self, name: str) -> str | None:
-        """The method with the private methods that it uses."""
+        """The method with what it uses."""
         return self._package.code(name)
 
     def reached(self, task: WorldTask, calls: Sequence[ToolCall]) -> bool:

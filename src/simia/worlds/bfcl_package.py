@@ -9,8 +9,6 @@ import importlib
 import inspect
 import itertools
 import json
-import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from simia.seeds.declared import check_schemas
 from simia.types import JsonObject, State, ToolCall, ToolSpec
 from simia.worlds.adapted import at, numbered
 from simia.worlds.bfcl_state import PRIVATE, Words, fill, state_of
+from simia.worlds.method_source import MethodSource
 
 APIS = {
     "GorillaFileSystem": "gorilla_file_system",
@@ -44,7 +43,14 @@ _NOW = datetime(2024, 9, 1, 10, 30)  # as TradingBot has it; TravelAPI would ask
 _SEEDS = (200191, 1053520, 141053)  # of the classes, where a scenario names none
 _TYPES = {"dict": "object", "float": "number"}
 _WIDER = {"ticket_id": {"type": ["integer", "string"]}}  # scenario 173 names its tickets, and its gold calls do
-_HELPER = re.compile(r"self\.(_\w+)\(")
+_NOTE = (
+    'self is state["{api}"].\nA result with the key "error" is an error. What is raised is one too, shown as '
+    '"Error during execution: " and its text, not as an object.'
+)
+_MORE = {
+    "GorillaFileSystem": "\nroot has its name as its key; _current_dir is the list of the names on the way to it.",
+    "TravelAPI": f"\nNow is {_NOW}.",
+}
 _runs = itertools.count()
 
 
@@ -68,6 +74,7 @@ class Package:
     """
 
     def __init__(self) -> None:
+        self._codes: dict[str, str] = {}
         reasons = []
         for name in _NAMES:
             try:
@@ -105,16 +112,13 @@ class Package:
             yield tool
 
     def code(self, name: str) -> str:
-        """The method ``name`` below the private methods that it uses."""
-        owner = self._owners[name]
-        found: dict[str, str] = {}
-        waiting = [name]
-        while waiting:
-            one = waiting.pop()
-            if one not in found:
-                found[one] = textwrap.dedent(inspect.getsource(getattr(owner, one)))
-                waiting += [helper for helper in _HELPER.findall(found[one]) if hasattr(owner, helper)]
-        return "\n".join(reversed(found.values())).rstrip()
+        """The method ``name`` with what it uses."""
+        if name not in self._codes:
+            owner = self._owners[name]
+            source = MethodSource(self._root.partition(".")[0])
+            source.add_method(owner, name)
+            self._codes[name] = source.text(_NOTE.format(api=owner.__name__) + _MORE.get(owner.__name__, ""))
+        return self._codes[name]
 
     def draws(self, name: str) -> bool:
         """Whether the method ``name`` may draw a random number."""

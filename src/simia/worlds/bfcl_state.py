@@ -67,7 +67,8 @@ def state_of(instance: Any) -> JsonObject:
 
 def fill(instance: Any, state: JsonObject, package: Any) -> None:
     """Give ``instance``, just made, the attributes of ``state``. ``package`` is the module of its class."""
-    for name, value in state.items():
+    for name in sorted(state, key=lambda name: name == "_current_dir"):  # it is looked up in what the others made
+        value = state[name]
         made: Any = _copy(value)
         if name == "_random":
             made = Words(value["seed"], value["words_given"])

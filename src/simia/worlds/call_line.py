@@ -108,7 +108,8 @@ def _readings(word: str) -> Iterator[Any]:
     with contextlib.suppress(ValueError):
         yield json.loads(word)
     yield word
-    yield [part.strip() for part in word.split(",")]
+    if word[:1] not in ("[", "{"):
+        yield [part.strip() for part in word.split(",")]
 
 
 def _spelled(value: Any) -> str:
@@ -122,7 +123,7 @@ def _listed(schema: JsonObject) -> set[str]:
     """The values that a schema lists."""
     if schema.get("type") == "boolean":
         return {"true", "false"}
-    parts = [schema.get("items", {}), *schema.get("anyOf", ())]
+    parts = [*([schema["items"]] if "items" in schema else []), *schema.get("anyOf", ())]
     own = [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else [])]
     return {str(value) for value in own}.union(*map(_listed, parts))
 

@@ -7,7 +7,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-_PLAIN = (bool, int, float, str, tuple, list, dict, frozenset, set)
+PLAIN = (bool, int, float, str, tuple, list, dict, frozenset, set)
+"""Of what kinds the constants are that are told by value."""
 
 
 def source_of(action: Callable[..., Any], package: str) -> str:
@@ -35,20 +36,20 @@ class _Found:
         self._met.add(function.__name__)
         text = textwrap.dedent(inspect.getsource(function)).rstrip()
         namespace = function.__globals__
-        for name in _names_in(ast.parse(text)):
+        for name in names_in(ast.parse(text)):
             value = namespace.get(name)
             if name in self._met or value is None:
                 continue
             if isinstance(value, types.FunctionType):
                 if value.__module__.startswith(self.package):
                     self.add(value)
-            elif isinstance(value, _PLAIN):
+            elif isinstance(value, PLAIN):
                 self._met.add(name)
                 self.constants[name] = f"{name} = {value!r}"
         self.functions[function.__name__] = text
 
 
-def _names_in(tree: ast.Module) -> list[str]:
+def names_in(tree: ast.Module) -> list[str]:
     """The names that the code takes from its module, in order, without those that only an annotation names."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):

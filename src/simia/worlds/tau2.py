@@ -15,7 +15,15 @@ from simia.seeds.tau2 import told_task
 from simia.seeds.tau2_domain import DOMAINS, SPLITS, Call, Domain
 from simia.types import State, ToolCall, ToolSpec, WorldTask
 from simia.worlds.adapted import AdaptedWorld, numbered
+from simia.worlds.method_source import MethodSource
 
+_ERRORS = '\nAn error is shown as "Error: " and its text, not as an object.'
+_SEEN_BY_THE_COMPANY = ("make_payment",)
+_AFTERWARDS = (
+    "\nAfter the call TelecomEnvironment.sync_tools is called; its self.tools is TelecomTools, its self.user_tools "
+    "TelecomUserTools."
+)
+_BILL = '\nuuid.uuid4().hex is the first of "00000000", "00000001" and so on that with a "B" before it is no bill.'
 _BY_USER = "Done by the user on their own device, not by the agent. "
 
 
@@ -40,6 +48,21 @@ class Tau2World(AdaptedWorld):
         self._user = {tool.name for tool in self._domain.user_tools}
         user = tuple(map(_by_user, self._domain.user_tools))
         self.spec = agent.model_copy(update={"name": f"tau2:{name}", "tools": (*agent.tools, *user)})
+
+    def source_of(self, name: str) -> str | None:
+        """The method with what it uses; in telecom also how company and device then learn from one another."""
+        kit, user_kit, environment = self._domain.classes
+        source = MethodSource("tau2")
+        source.add_method(user_kit if user_kit and name in self._user else kit, name)
+        if user_kit is None:
+            return source.text(f"self.db is the state.{_ERRORS}")
+        note = f'self.db of {kit.__name__} is state["company"], of {user_kit.__name__} state["user_device"].{_ERRORS}'
+        if name in self._domain.writes or name in _SEEN_BY_THE_COMPANY:
+            source.add_method(environment, "sync_tools")
+            note += _AFTERWARDS
+        if "uuid" in source.text(""):
+            note += _BILL
+        return source.text(note)
 
     def reached(self, task: WorldTask, calls: Sequence[ToolCall]) -> bool:
         """Whether tau2's evaluator gives ``calls`` the reward 1.

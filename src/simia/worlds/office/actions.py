@@ -13,7 +13,7 @@ DAY_STARTS, LUNCH_STARTS, LUNCH_ENDS, DAY_ENDS = 9 * 60, 12 * 60, 13 * 60, 17 * 
 def find_people(state: State, words: str) -> JsonObject:
     wanted = words.lower().split()
     hits = []
-    for person_id, person in state["people"].items():
+    for person_id, person in sorted(state["people"].items()):
         team = _team(state, person_id)
         described = f"{person['name']} {person['title']} {team}".lower()
         if all(word in described for word in wanted):
@@ -47,7 +47,11 @@ def free_slots(state: State, person_ids: list[str], date: str, minutes: int) -> 
             slots.append({"from": _clock(free_from), "to": _clock(start)})
         free_from = max(free_from, end)
     seats = len({*person_ids, state["signed_in"]})
-    rooms = [{"room": name, "seats": room["seats"]} for name, room in state["rooms"].items() if room["seats"] >= seats]
+    rooms = [
+        {"room": name, "seats": room["seats"]}
+        for name, room in sorted(state["rooms"].items())
+        if room["seats"] >= seats
+    ]
     return {"slots": slots, "rooms": rooms}
 
 
@@ -117,7 +121,7 @@ def search_documents(state: State, words: str, folder: str | None = None) -> Jso
     wanted = words.lower().split()
     hits = [
         {"document_id": document_id, **{key: document[key] for key in ("title", "folder", "owner")}}
-        for document_id, document in state["documents"].items()
+        for document_id, document in sorted(state["documents"].items())
         if _may_read(state, document)
         and folder in (None, document["folder"])
         and all(word in document["title"].lower() for word in wanted)
