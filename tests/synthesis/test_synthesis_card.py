@@ -83,6 +83,19 @@ def test_seeds_stand_with_their_hash_or_with_the_package_that_made_them() -> Non
     assert f"| prompt | SHA-256 |\n|---|---|\n| `trajectory_item` | `{'ef' * 32}` |" in text
 
 
+def test_records_that_are_no_conversations_have_a_text_of_their_own() -> None:
+    text = card(about="12 transitions, executed by code.", worlds={"library": 12})
+    assert "12 transitions, executed by code. By world: library (12)." in text
+    assert "The worlds that these records were made from are under: `Apache-2.0`." in text
+    assert "conversation" not in text
+
+
+def test_notes_are_shown_without_any_stage() -> None:
+    text = card(notes={"stratum `failure`": 3})
+    assert "## Counts\n\n| in the exported records | records |\n|---|---:|\n| stratum `failure` | 3 |" in text
+    assert "| stage |" not in text
+
+
 def provenance(licence: str) -> Provenance:
     return Provenance(run="r", seed="s", attempt=0, model="m", prompts={}, licence=licence)
 

@@ -61,6 +61,7 @@ def test_each_file_is_described_by_its_size_records_and_hash(
     assert {file.path: file.records for file in files} == {
         "trl/train.jsonl": 2,
         "trl-parquet/train.parquet": 2,
+        "prompt-completion/train.jsonl": 2,
         "openai/train.jsonl": 2,
         "llamafactory/orders_sharegpt.jsonl": 2,
         "llamafactory/orders_hermes.jsonl": 2,
@@ -89,6 +90,49 @@ def test_the_trl_record_has_policy_messages_and_tools_as_text(
     assert second["messages"][2]["tool_calls"][1]["function"]["arguments"] == {"order_id": "#W2"}
     assert second["messages"][2]["reasoning_content"] == "Both at once."
     assert openai.parse_messages(second["messages"][1:]) == parallel(conversation()).messages
+
+
+def test_the_prompt_is_all_that_comes_before_the_completion(exported: tuple[Path, tuple[ExportedFile, ...]]) -> None:
+    folder, _ = exported
+    whole = lines(folder / "trl/train.jsonl")
+    for record, trl in zip(lines(folder / "prompt-completion/train.jsonl"), whole, strict=True):
+        assert [*record["prompt"], *record["completion"]] == trl["messages"]
+        assert [message["role"] for message in record["completion"]] == ["assistant"]
+        assert record["tools"] == trl["tools"]
+
+
+def test_the_completion_is_only_the_last_message(exported: tuple[Path, tuple[ExportedFile, ...]]) -> None:
+    folder, _ = exported
+    second = lines(folder / "prompt-completion/train.jsonl")[1]
+    assert second["completion"] == [{"role": "assistant", "content": "The second costs more."}]
+    assert second["prompt"][-1]["role"] == "tool"
+
+
+def test_a_world_without_tools_has_none_in_its_prompt_completion_records(
+    tmp_path: Path, world: WorldSpec, conversation: Conversation
+) -> None:
+    bare = world.model_copy(update={"tools": ()})
+    base = conversation()
+    spoken = Trajectory(**{**dict(base), "messages": (base.messages[0], base.messages[-1])})
+    write(("prompt-completion",), [(0, spoken)], lambda _: bare, tmp_path, ExportSettings())
+    (record,) = lines(tmp_path / "prompt-completion/train.jsonl")
+    assert record == {
+        "prompt": [
+            {"role": "system", "content": world.policy},
+            {"role": "user", "content": "Please look at the orders #W12 and #W13."},
+        ],
+        "completion": [{"role": "assistant", "content": "It is pending."}],
+    }
+
+
+def test_a_conversation_that_does_not_end_with_the_assistant_has_no_completion(
+    tmp_path: Path, world: WorldSpec, conversation: Conversation
+) -> None:
+    base = conversation()
+    cut = Trajectory(**{**dict(base), "messages": base.messages[:-1]})
+    with pytest.raises(FormatError, match="does not end with the assistant has no completion"):
+        write(("prompt-completion",), [(0, cut)], lambda _: world, tmp_path, ExportSettings())
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_the_openai_record_has_only_keys_of_the_published_schema(
@@ -262,7 +306,9 @@ def test_trajectories_out_of_order_are_refused(tmp_path: Path, world: WorldSpec,
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path, world: WorldSpec) -> None:
-    with pytest.raises(ConfigError, match="no export format 'csv'; there are: trl, trl-parquet, openai"):
+    with pytest.raises(
+        ConfigError, match="no export format 'csv'; there are: trl, trl-parquet, prompt-completion, openai"
+    ):
         write(("csv",), [], lambda _: world, tmp_path, ExportSettings())
 
 

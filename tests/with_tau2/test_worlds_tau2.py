@@ -12,7 +12,7 @@ import pytest
 from simia.errors import ConfigError
 from simia.seeds.invariants import violations
 from simia.seeds.tau2_domain import Domain
-from simia.types import State, StateDelta, Transition, WorldTask
+from simia.types import State, StateDelta, ToolCall, Transition, WorldTask
 from simia.worlds.door import open_world
 from simia.worlds.tau2 import Tau2World
 
@@ -149,6 +149,49 @@ def test_a_call_that_does_not_fit_is_refused_in_the_words_of_simia() -> None:
     assert transition.is_error
     assert "invalid arguments for" in transition.observation
     assert after == task.initial_state
+
+
+def test_a_vpn_that_one_task_breaks_is_whole_in_all_others() -> None:
+    broken = next(task for task in tasks("telecom") if any(call.name == "disconnect_vpn" for call in task.gold))
+    state = broken.initial_state
+    assert state["user_device"]["device"]["vpn_details"]["server_performance"] == "poor"
+    for name in ("disconnect_vpn", "connect_vpn"):
+        _, state = world("telecom").run(state, ToolCall(id="1", name=name, arguments={}))
+    assert state["user_device"]["device"]["vpn_details"]["server_performance"] == "excellent"
+
+
+def test_a_new_bill_has_an_id_that_follows_from_the_state() -> None:
+    task = next(task for task in tasks("telecom") if any(call.name == "refuel_data" for call in task.gold))
+    call = next(call for call in task.gold if call.name == "refuel_data")
+    state = json.loads(json.dumps(task.initial_state))
+    for bill in state["company"]["bills"]:
+        bill["status"] = "Paid"
+    first, after = world("telecom").run(state, call)
+    assert world("telecom").run(state, call) == (first, after)
+    (new,) = [bill for bill in after["company"]["bills"] if bill["bill_id"] == "B00000000"]
+    assert new["status"] == "Draft"
+    new["status"] = "Paid"
+    assert "B00000001" in json.dumps(world("telecom").run(after, call)[1])
+
+
+def test_where_a_call_changes_the_other_side_its_code_shows_how_company_and_device_learn_from_one_another() -> None:
+    user = {tool.name for tool in world("telecom").spec.tools if tool.description.startswith("Done by the user")}
+    looks = [
+        ToolCall(id="1", name=name, arguments={})
+        for name in sorted(user)
+        if not world("telecom").spec.tool[name].parameters.get("required")
+    ]
+    changing = set()
+    for task in tasks("telecom"):
+        states, _ = runs("telecom")[task.id]
+        calls = [*zip(states, task.gold, strict=False), *((states[0], look) for look in looks)]
+        for state, call in calls:
+            delta = world("telecom").run(state, call)[0].delta or StateDelta()
+            other = "company" if call.name in user else "user_device"
+            if any(change.path[0] == other for change in delta.changes):
+                changing.add(call.name)
+    assert changing >= {"make_payment", "send_payment_request", "resume_line", "enable_roaming", "refuel_data"}
+    assert [name for name in changing if "def sync_tools" not in (world("telecom").source_of(name) or "")] == []
 
 
 def test_a_task_of_another_world_is_not_judged() -> None:

@@ -5,18 +5,21 @@ from dataclasses import dataclass
 from itertools import islice
 
 from simia import __version__
-from simia.bench.collect import Walk, episode_of, harvest
+from simia.bench.collect import episode_of, harvest
+from simia.bench.explore import walks_of
 from simia.bench.sample import Episode, Sample
 from simia.bench.sampling import Drawn, Sampler
 from simia.bench.strata import PUBLISHED, Cell
 from simia.bench.suite import SuiteHead
 from simia.errors import ConfigError
-from simia.types import WorldSpec, canonical_json
+from simia.seeds.calls import call_problem
+from simia.types import WorldSpec, WorldTask, canonical_json
 from simia.worlds import World
 
 # Added to the seed: no episode shows a sample's own state, and none that is shown is walked.
 _EXAMPLES = 1_000_003
 _DRIFT = 2_000_003
+_TRIED = 25  # tasks for each one that drift is measured on, where not every task will do
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,8 @@ class SuitePlan:
     """What a suite is made of.
 
     ``tasks`` are walked in each world, and every call on the way and beside it may become a sample. ``examples`` and
-    ``drift`` are episodes per world, to show to simulators and to measure drift on. States of more than ``max_state``
-    bytes of compact JSON are left out.
+    ``drift`` are episodes per world, to show to simulators and to measure drift on, the latter of calls only that fit
+    the world's tools. States of more than ``max_state`` bytes of compact JSON are left out.
     """
 
     name: str
@@ -81,7 +84,7 @@ def build(
             ),
             *(
                 episode_of(name, world, task, "drift")
-                for task in islice(world.long_tasks(plan.drift, walked), plan.drift)
+                for task in islice(_followed(world, world.long_tasks(_TRIED * plan.drift, walked)), plan.drift)
             ),
         ]
     drawn = sampler.draw()
@@ -102,13 +105,18 @@ def build(
 
 def _harvest(plan: SuitePlan, worlds: Mapping[str, World]) -> Iterator[Sample]:
     for name, world in sorted(worlds.items()):
-        yield from harvest(name, world, map(Walk.gold, world.tasks(plan.tasks, plan.seed)), seed=plan.seed)
+        yield from harvest(name, world, walks_of(world, plan.tasks, plan.seed), seed=plan.seed)
 
 
 def with_sources(world: World) -> WorldSpec:
     """The spec of ``world`` with the code of each tool, where it can be had."""
     tools = (tool.model_copy(update={"source": world.source_of(tool.name)}) for tool in world.spec.tools)
     return world.spec.model_copy(update={"tools": tuple(tools)})
+
+
+def _followed(world: World, tasks: Iterable[WorldTask]) -> Iterator[WorldTask]:
+    """Those of ``tasks`` whose every call a simulator can be asked about."""
+    return (task for task in tasks if all(call_problem(world.spec, call) is None for call in task.gold))
 
 
 def _licences(specs: Iterable[WorldSpec]) -> str:

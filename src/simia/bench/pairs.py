@@ -11,7 +11,8 @@ from pathlib import Path
 
 from simia import __version__
 from simia.bench.build import with_sources
-from simia.bench.collect import Walk, harvest
+from simia.bench.collect import harvest
+from simia.bench.explore import walks_of
 from simia.bench.normal import NOT_JSON, parsed
 from simia.bench.sample import Sample
 from simia.bench.sampling import Drawn, Sampler
@@ -90,7 +91,7 @@ def write_pairs(
     sampler = Sampler(plan.cells, plan.seed)
     for name, world in sorted(worlds.items()):
         count = 0
-        for sample in harvest(name, world, map(Walk.gold, world.tasks(plan.tasks, plan.seed)), seed=plan.seed):
+        for sample in harvest(name, world, walks_of(world, plan.tasks, plan.seed), seed=plan.seed):
             sampler.add(sample)
             count += 1
         said(name, count)

@@ -151,7 +151,8 @@ def collect(
     seed: SeedOption = 0,
 ) -> None:
     """Harvest transitions: state, call, observation and changes, as the executable worlds have them."""
-    from simia.bench.collect import WELL_FORMED, Seen, Walk, harvest
+    from simia.bench.collect import WELL_FORMED, Seen, harvest
+    from simia.bench.explore import walks_of
     from simia.bench.perturb import KINDS
     from simia.bench.transitions import write_transitions
 
@@ -166,7 +167,7 @@ def collect(
         for name, world in opened.items():
             count = 0
             seen = Seen()
-            sources: list[Iterator[Walk]] = [map(Walk.gold, world.tasks(tasks, seed))]
+            sources: list[Iterator[Walk]] = [walks_of(world, tasks, seed)]
             if rollouts is not None:
                 sources.append(_rolled_out(world, rollouts, tasks, seed, file))
             for source in sources:

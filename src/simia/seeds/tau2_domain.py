@@ -19,6 +19,7 @@ from pydantic import create_model
 
 from simia.errors import ExtraMissing, SeedError
 from simia.seeds.declared import check_schemas
+from simia.seeds.tau2_repeatable import counted_bills, with_own_vpn
 from simia.types import JsonObject, State, ToolSpec, WorldSpec
 
 DOMAINS = ("airline", "retail", "telecom")
@@ -60,6 +61,8 @@ class Domain:
         self.writes = {tool.name for tool in env.get_tools() if env.tools.tool_type(tool.name).value == "write"}
         self.user_tools = () if env.user_tools is None else tuple(_tool(tool) for tool in env.get_user_tools())
         """What the user can do on the phone; an agent cannot."""
+        self.classes = (type(env.tools), None if env.user_tools is None else type(env.user_tools), type(env))
+        """What the agent's tools and the user's are methods of, and the environment that they are in."""
         self._model = type(env.tools.db)
         self._user_model = None if env.user_tools is None else type(env.user_tools.db)
         # A pickled database is copied several times faster than a deep copy of its pydantic models.
@@ -175,9 +178,10 @@ class Domain:
 
     def _run(self, env: Any, calls: Sequence[Call]) -> list[Step]:
         steps: list[Step] = []
-        for who, name, arguments in calls:
-            answer = env.get_response(self._tool_call(id="1", name=name, arguments=arguments, requestor=who))
-            steps.append((who, name, arguments, answer.content, bool(answer.error)))
+        with counted_bills(env):
+            for who, name, arguments in calls:
+                answer = env.get_response(self._tool_call(id="1", name=name, arguments=arguments, requestor=who))
+                steps.append((who, name, arguments, answer.content, bool(answer.error)))
         return steps
 
     def _fresh(self, task: Any) -> Any:
@@ -185,7 +189,7 @@ class Domain:
         if task.initial_state is not None:
             initial = task.initial_state
             env.set_state(initial.initialization_data, initial.initialization_actions, [])
-        return env
+        return with_own_vpn(env)
 
     def _from_state(self, state: State) -> Any:
         if self._user_model is None:
@@ -196,7 +200,7 @@ class Domain:
 
     def _made(self, db: Any, user_db: Any) -> Any:
         get = self._environment.get_environment
-        return get(db=db) if user_db is None else get(db=db, user_db=user_db)
+        return get(db=db) if user_db is None else with_own_vpn(get(db=db, user_db=user_db))
 
     def _state_schema(self) -> JsonObject:
         if self._user_model is None:

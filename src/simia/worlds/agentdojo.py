@@ -29,8 +29,8 @@ _TABLES = {"inbox": "emails", "calendar": "events", "cloud_drive": "files"}
 _TABLE_OF = {"Email": "inbox", "CalendarEvent": "calendar", "CloudDriveFile": "cloud_drive"}
 _COMPUTED = ("received", "sent", "drafts")
 _SHOWN = (
-    '\nA model or a list is shown as YAML with sorted keys, anything else as str. An error is shown as its class and text, '
-    '"ValueError: text", not as an object.'
+    "\nA model or a list is shown as YAML with sorted keys, anything else as str. An error is shown as its class and "
+    'text, "ValueError: text", not as an object.'
 )
 _TRUE_OF = {
     "datetime.now()": f"\ndatetime.datetime.now() is {_NOW}.",

@@ -1,7 +1,8 @@
 """The code of a tool of another package as a simulator may read it: the method or function, and what it uses.
 
 Methods stand in their classes, without doc strings and without decorators that say nothing about a call; a class whose
-objects are made or told apart stands there with its fields and their defaults. What only annotations name is left out.
+objects are made or told apart stands there with its fields and their defaults. What only annotations name is left out,
+and of constants of more than a thousand characters the value.
 """
 
 import ast
