@@ -786,3 +786,16 @@ def test_a_run_of_the_benchmark_has_no_conversation(simia: Simia, nothing: Path)
 
     assert ended.code == 2
     assert "kept no conversation: nothing to execute" in the_error_in(ended)
+
+
+def test_runs_show_of_a_benchmark_run_names_the_command_that_reports_it(simia: Simia, nothing: Path) -> None:
+    shown = simia("runs", "show", str(nothing))
+
+    assert shown.code == 2
+    assert "simia bench report nothing" in the_error_in(shown)
+
+
+def test_runs_ls_counts_the_answers_of_a_benchmark_run(simia: Simia, nothing: Path, count: int) -> None:
+    (listed,) = json.loads(simia("runs", "ls", ".", "--json").out)
+
+    assert (listed["state"], listed["asked"], listed["kept"]) == ("done", count, count)

@@ -1,6 +1,7 @@
 """``simia runs``: what run folders hold."""
 
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -69,6 +70,8 @@ def show(
     from simia.report import read_funnel, render_run_page
 
     with open_run(run) as opened:
+        if _is_bench(run):
+            raise ConfigError(f"{run} is a run of simia bench run: see simia bench report {shlex.quote(str(run))}")
         if html is not None:
             text = render_run_page(opened, most_shown=most_shown)
             _write(html, text)
@@ -123,6 +126,12 @@ def open_run(folder: Path) -> "Run":
     return Run.read(folder)
 
 
+def _is_bench(folder: Path) -> bool:
+    from simia.bench.run import SUITE_FILE
+
+    return (folder / SUITE_FILE).is_file()
+
+
 def _run_folders(folder: Path) -> Iterator[Path]:
     marks = {*folder.glob("run.json"), *folder.glob("*/run.json"), *folder.glob("*/*/run.json")}
     return (mark.parent for mark in sorted(marks))
@@ -138,14 +147,20 @@ def _summary(folder: Path) -> "JsonObject":
         with Run.read(folder) as run:
             funnel = read_funnel(run)
             totals = read_totals(run)
+            asked, kept, is_done = run.manifest.config.get("count", 0), 0, funnel.is_finished
+            if _is_bench(folder):
+                asked, kept = run.manifest.config.get("limit", 0), sum(stage.kept for stage in funnel.stages[:1])
+                is_done = kept >= asked
+            elif is_done:
+                kept = funnel.delivered
             return {
                 "folder": str(folder),
                 "run": run.manifest.run,
                 "created": run.manifest.created,
                 "model": run.manifest.model,
-                "state": "running" if is_locked(folder) else "done" if funnel.is_finished else "stopped",
-                "asked": run.manifest.config.get("count", 0),
-                "kept": funnel.delivered if funnel.is_finished else 0,
+                "state": "running" if is_locked(folder) else "done" if is_done else "stopped",
+                "asked": asked,
+                "kept": kept,
                 "failed": sum(sum(stage.failed.values()) for stage in funnel.stages),
                 "cost": "-" if totals is None else "no price" if totals.cost is None else cost_text(totals.cost),
             }

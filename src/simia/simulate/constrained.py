@@ -3,7 +3,7 @@
 from simia.errors import ConfigError
 from simia.prompts import load
 from simia.simulate.parts import remembered, tool_line
-from simia.simulate.tracked import TrackedDynamics
+from simia.simulate.tracked import TrackedDynamics, fenced_code
 from simia.types import SystemMessage, TransitionQuery, WorldSpec
 
 PROMPTS = ("constrained_tool", "turns_tools_call")
@@ -19,14 +19,15 @@ class ConstrainedDynamics(TrackedDynamics):
 
     def _system(self, query: TransitionQuery, *, tracked: bool) -> SystemMessage:
         key = (query.world.content_id, query.call.name, tracked)
-        return remembered(self._systems, key, lambda: _instruction(query.world, query.call.name))
+        return remembered(self._systems, key, lambda: self._instruction(query.world, query.call.name))
 
-
-def _instruction(world: WorldSpec, name: str) -> SystemMessage:
-    tool = world.tool[name]
-    if not tool.source:
-        raise ConfigError(
-            f"the world {world.name!r} has no code for the tool {name!r}: use the setting tracked or hidden"
+    def _instruction(self, world: WorldSpec, name: str) -> SystemMessage:
+        tool = world.tool[name]
+        if not tool.source:
+            raise ConfigError(
+                f"the world {world.name!r} has no code for the tool {name!r}: use the setting tracked or hidden"
+            )
+        content = load("constrained_tool").render(
+            tool=tool_line(tool, show_returns=True), source=fenced_code(tool.source, self._settings.seed)
         )
-    content = load("constrained_tool").render(tool=tool_line(tool, show_returns=True), source=tool.source.strip())
-    return SystemMessage(content=content)
+        return SystemMessage(content=content)

@@ -9,7 +9,7 @@ _ERROR: JsonObject = {
     "required": ["error"],
     "additionalProperties": False,
 }
-_PATH: JsonObject = {"type": "array", "items": {"type": "string", "maxLength": 80}, "minItems": 1, "maxItems": 8}
+_PATH: JsonObject = {"type": "array", "items": {"type": "string", "maxLength": 200}, "minItems": 1, "maxItems": 8}
 _PUT: JsonObject = {
     "type": "object",
     "properties": {"op": {"const": "put"}, "path": _PATH, "value": {}},
@@ -22,7 +22,7 @@ _REMOVE: JsonObject = {
     "required": ["op", "path"],
     "additionalProperties": False,
 }
-_MAX_CHANGES = 16
+_MAX_CHANGES = 32
 
 TASK: JsonObject = {
     "type": "object",

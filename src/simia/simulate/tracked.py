@@ -126,13 +126,22 @@ class TrackedDynamics:
     def _system(self, query: TransitionQuery, *, tracked: bool) -> SystemMessage:
         """What all calls in a world share."""
         world = query.world
-        return remembered(self._systems, (world.content_id, "", tracked), lambda: _instruction(world, tracked=tracked))
+        key = (world.content_id, "", tracked)
+        return remembered(self._systems, key, lambda: _instruction(world, self._settings.seed, tracked=tracked))
 
 
-def _instruction(world: WorldSpec, *, tracked: bool) -> SystemMessage:
+def fenced_code(source: str, seed: int) -> str:
+    """The code of a tool, which a stranger may have written, as data. The tag follows from the code itself, so that
+    all calls share one prompt, and whoever writes the code cannot write the tag into it.
+    """
+    code = source.strip()
+    return fence(code, Draws(seed, content_id(code)).tag("tools/code", (code,)), "code")
+
+
+def _instruction(world: WorldSpec, seed: int, *, tracked: bool) -> SystemMessage:
     content = load("turns_tools").render(
         tools=tool_lines(world, show_returns=True),
-        sources=[tool.source.strip() for tool in world.tools if tool.source],
+        sources=[fenced_code(tool.source, seed) for tool in world.tools if tool.source],
         tracked=tracked,
     )
     return SystemMessage(content=content)
