@@ -1,19 +1,23 @@
 """Making a suite: harvested worlds, drawn quotas, episodes; the same worlds and seed give the same bytes."""
 
+import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
 from simia import worlds
 from simia.bench.build import Built, SuitePlan, build, with_sources
 from simia.bench.collect import Walk, harvest
+from simia.bench.explore import walks_of
 from simia.bench.strata import PUBLISHED, Cell, scaled
 from simia.bench.suite import pack
 from simia.errors import ConfigError
-from simia.types import canonical_json
-from simia.worlds import World
+from simia.seeds.calls import call_problem
+from simia.types import State, WorldTask, canonical_json
+from simia.worlds import ExecutableWorld, World
 
 SMALL = SuitePlan(name="two", tasks=4, examples=2, drift=1, cells=scaled(PUBLISHED, 0.05))
 Make = Callable[..., Built]
@@ -129,3 +133,37 @@ def test_a_cell_that_is_short_is_named(two: dict[str, World]) -> None:
     made = build(replace(SMALL, cells=(*SMALL.cells, huge)), two)
     assert made.drawn.short_by_cell["99"] == 5
     assert made.head.worlds_by_cell["99"] == {}
+
+
+class _FixedTasks(ExecutableWorld):
+    """A bank with twelve tasks that are the same whatever the seed, as the worlds of other packages have them."""
+
+    def __init__(self) -> None:
+        bank = worlds.load("bank")
+        super().__init__(bank.spec, bank._actions)
+        self._list = list(bank.tasks(12, seed=5))
+
+    def initial_state(self, rng: random.Random) -> State:
+        raise NotImplementedError
+
+    def tasks(self, count: int | None = None, seed: int = 0) -> Iterator[WorldTask]:
+        return islice(self._list, count)
+
+    def long_tasks(self, count: int, seed: int = 0, least_calls: int = 12) -> Iterator[WorldTask]:
+        return self.tasks(count, seed)
+
+
+def test_examples_drift_and_samples_come_from_different_tasks_also_of_a_fixed_list() -> None:
+    made = build(SuitePlan(name="fixed", examples=3, drift=3, cells=scaled(PUBLISHED, 0.05)), {"bank": _FixedTasks()})
+    examples = {one.id for one in made.episodes if one.role == "example"}
+    followed = {one.id for one in made.episodes if one.role == "drift"}
+    begun = [one.initial_state for one in made.episodes]
+
+    assert (len(examples), len(followed), examples & followed) == (3, 3, set())
+    assert not any(sample.state in begun for sample in made.samples)
+
+
+def test_no_sample_is_a_call_that_does_not_fit_the_tools(built: Built, two: dict[str, World]) -> None:
+    for name, world in two.items():
+        harvested = harvest(name, world, walks_of(world, 60, 0))
+        assert all(call_problem(world.spec, sample.call) is None for sample in harvested)

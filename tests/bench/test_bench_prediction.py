@@ -42,14 +42,14 @@ def test_a_text_is_shown_as_it_is() -> None:
 
 @pytest.mark.parametrize(("shown", "text"), [(None, "null"), (0, "0"), (False, "false"), ([], "[]"), ([1.5], "[1.5]")])
 def test_any_other_value_is_shown_as_json(shown: Any, text: str) -> None:
-    answer = read({"observation": shown})
+    answer = read({"observation": shown, "changes": []})
     assert (answer.observation, answer.problem) == (text, "")
 
 
-def test_an_answer_without_observation_is_a_problem_and_its_changes_count() -> None:
+def test_an_answer_without_observation_is_none() -> None:
     answer = read({"changes": [{"op": "remove", "path": ["d"]}]})
     assert answer.problem == "unreadable: the reply has no observation"
-    assert answer.changes == (Remove(path=("d",)),)
+    assert answer.changes is None
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,9 @@ def test_of_two_problems_the_first_is_told() -> None:
     assert read({"changes": 1}).problem == "unreadable: the reply has no observation"
 
 
-def test_an_answer_that_names_no_changes_makes_none() -> None:
-    assert read({"observation": "Done."}).changes == ()
+def test_an_answer_without_changes_has_no_next_state() -> None:
+    answer = read({"observation": "Done."})
+    assert (answer.problem, answer.changes) == ("unreadable: the reply has no changes", None)
 
 
 def test_where_no_changes_are_asked_for_none_are_read() -> None:

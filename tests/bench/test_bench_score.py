@@ -270,3 +270,20 @@ def test_scoring_changes_neither_state_nor_answer(before: State, after: State) -
     kept = copy.deepcopy((sample.model_dump(), answer.model_dump()))
     score(sample, answer)
     assert (sample.model_dump(), answer.model_dump()) == kept
+
+
+@pytest.mark.parametrize("reply", [{}, {"foo": 1}, {"observation": "{}"}, {"changes": []}])
+def test_a_reply_that_lacks_a_part_is_wrong_also_where_nothing_changes(reply: dict[str, Any]) -> None:
+    sample = Sample(
+        id="1",
+        world="w",
+        origin="gold",
+        call=ToolCall(id="call_1", name="look", arguments={}),
+        state={"a": 1},
+        observation="[]",
+        is_error=False,
+        delta=StateDelta(),
+    )
+    verdict = score(sample, read_prediction(reply, with_changes=True))
+    assert (verdict.config_match, verdict.feedback_match) == (False, False)
+    assert verdict.problem

@@ -50,7 +50,7 @@ def test_no_key_is_told_that_a_user_may_not_set() -> None:
         ("simulate.mode", "one of trajectory, turns"),
         ("dedup.near", "number 0.3 to 1"),
         ("dedup.permutations", "whole number 32 to 512, a multiple of 32"),
-        ("export.formats", "list of trl, trl-parquet, openai, llamafactory, llama3, at least 1"),
+        ("export.formats", "list of trl, trl-parquet, prompt-completion, openai, llamafactory, llama3, at least 1"),
         ("roles.judge", "the keys of model, as roles.judge.name"),
     ],
 )

@@ -1,10 +1,9 @@
 """Makes a suite: harvests worlds, draws the quotas, adds episodes. The same worlds and seed give the same bytes."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from simia import __version__
 from simia.bench.collect import episode_of, harvest
 from simia.bench.explore import walks_of
 from simia.bench.sample import Episode, Sample
@@ -16,7 +15,7 @@ from simia.seeds.calls import call_problem
 from simia.types import WorldSpec, WorldTask, canonical_json
 from simia.worlds import World
 
-# Added to the seed: no episode shows a sample's own state, and none that is shown is walked.
+# Added to the seed. A task that is an episode is never walked for samples, and an example never for drift.
 _EXAMPLES = 1_000_003
 _DRIFT = 2_000_003
 _TRIED = 25  # tasks for each one that drift is measured on, where not every task will do
@@ -66,27 +65,18 @@ def build(
         ConfigError: there is nothing to draw from.
     """
     sampler = Sampler(plan.cells, plan.seed)
+    episodes: list[Episode] = []
+    for name, world in sorted(worlds.items()):
+        episodes += _episodes(plan, name, world)
     counts = dict.fromkeys(sorted(worlds), 0)
-    for sample in _harvest(plan, worlds) if harvested is None else harvested:
+    for sample in _harvest(plan, worlds, {one.id for one in episodes}) if harvested is None else harvested:
         if sample.world not in counts:
             raise ConfigError(f"the transitions are of {sample.world!r} too: name it among the worlds")
         counts[sample.world] += 1
         if len(canonical_json(sample.state)) <= plan.max_state:
             sampler.add(sample)
-    shown, walked = plan.seed + _EXAMPLES, plan.seed + _DRIFT
-    episodes: list[Episode] = []
-    for name, world in sorted(worlds.items()):
-        said(name, counts[name])
-        episodes += [
-            *(
-                episode_of(name, world, task, "example")
-                for task in islice(world.tasks(plan.examples, shown), plan.examples)
-            ),
-            *(
-                episode_of(name, world, task, "drift")
-                for task in islice(_followed(world, world.long_tasks(_TRIED * plan.drift, walked)), plan.drift)
-            ),
-        ]
+    for name, count in counts.items():
+        said(name, count)
     drawn = sampler.draw()
     if not drawn.samples:
         raise ConfigError(f"no transition of {', '.join(worlds)} belongs to a cell of the suite")
@@ -94,7 +84,7 @@ def build(
         name=plan.name,
         version=plan.version,
         licence=_licences(world.spec for world in worlds.values()),
-        made_by=f"simia {__version__}",
+        made_by="simia bench build",
         seed=plan.seed,
         worlds={name: with_sources(world) for name, world in sorted(worlds.items())},
         quotas={cell.name: cell.count for cell in plan.cells},
@@ -103,9 +93,21 @@ def build(
     return Built(head, tuple(episodes), tuple(drawn.samples), drawn, counts)
 
 
-def _harvest(plan: SuitePlan, worlds: Mapping[str, World]) -> Iterator[Sample]:
+def _harvest(plan: SuitePlan, worlds: Mapping[str, World], shown: Collection[str]) -> Iterator[Sample]:
     for name, world in sorted(worlds.items()):
-        yield from harvest(name, world, walks_of(world, plan.tasks, plan.seed), seed=plan.seed)
+        yield from harvest(name, world, walks_of(world, plan.tasks, plan.seed, without=shown), seed=plan.seed)
+
+
+def _episodes(plan: SuitePlan, name: str, world: World) -> Iterator[Episode]:
+    """Examples, and episodes to measure drift on: never of the same task, also where a world has a fixed list of them,
+    whatever the seed.
+    """
+    examples = list(islice(world.tasks(plan.examples, plan.seed + _EXAMPLES), plan.examples))
+    yield from (episode_of(name, world, task, "example") for task in examples)
+    shown = {task.id for task in examples}
+    others = _followed(world, world.long_tasks(_TRIED * plan.drift + len(shown), plan.seed + _DRIFT))
+    walked = islice((task for task in others if task.id not in shown), plan.drift)
+    yield from (episode_of(name, world, task, "drift") for task in walked)
 
 
 def with_sources(world: World) -> WorldSpec:

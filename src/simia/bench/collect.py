@@ -81,8 +81,9 @@ def harvest(
     """The distinct transitions along ``walks`` through ``world``, called ``name`` in samples, and beside them.
 
     At each call the ``kinds`` of perturbation are tried on the same state; only the walk's own call is followed. One
-    that does not fit the world's tools is made, and is no sample: nobody would be asked about it. The draws depend on
-    ``seed`` and the task, so that more walks only add samples. Memory: see :class:`Seen`.
+    that does not fit the world's tools is made, and is no sample, nor is a perturbed one, unless such are among
+    ``kinds``: nobody would be asked about it. The draws depend on ``seed`` and the task, so that more walks only add
+    samples. Memory: see :class:`Seen`.
     """
     seen = seen or Seen()
     others: deque[ToolCall] = deque(maxlen=_REMEMBERED_CALLS)
@@ -97,7 +98,7 @@ def harvest(
             if is_question:
                 yield from _new(seen, name, walk.origin, call, state, state_id, own, history)
                 for kind, other in perturbed(world.spec, state, call, others, rng):
-                    if kind in kinds:
+                    if kind in kinds and (kind in ILL_FORMED or call_problem(world.spec, other) is None):
                         other = other.model_copy(update={"id": call.id}) if other.id != call.id else other
                         yield from _asked(seen, name, world, f"perturbed:{kind}", other, state, state_id, history)
             history = (*history, *exchange(call, own.observation, is_error=own.is_error))

@@ -1,7 +1,7 @@
 """Calls for worlds that have no gold ones: drawn tools, with arguments that fit and are mostly taken from the state."""
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -19,9 +19,12 @@ _WORDS = ("blue", "north", "spare", "urgent", "first")
 _NUMBERS = (0, 1, 2, 3, 5, 10, 25)
 
 
-def walks_of(world: World, count: int, seed: int) -> Iterator[Walk]:
-    """``count`` walks through ``world``: along gold calls, or, where a world has none, along drawn ones."""
-    for number, task in enumerate(islice(_repeated(world, count, seed), count)):
+def walks_of(world: World, count: int, seed: int, *, without: Collection[str] = ()) -> Iterator[Walk]:
+    """``count`` walks through ``world``: along gold calls, or, where a world has none, along drawn ones. Gold tasks
+    whose ids are in ``without`` are left out.
+    """
+    tasks = (task for task in _repeated(world, count + len(without), seed) if task.id not in without or not task.gold)
+    for number, task in enumerate(islice(tasks, count)):
         if task.gold:
             yield Walk.gold(task)
         else:

@@ -40,29 +40,34 @@ class Prediction(Value):
 def read_prediction(value: Any, *, with_changes: bool, reply: str = "") -> Prediction:
     """The prediction in a reply's JSON value. Nothing is checked against the world: a wrong answer is an answer.
 
-    Observation and changes are read apart, so that one of them can be right where the other makes no sense.
+    A reply without an observation is none. One whose changes are missing or make no sense has an observation all the
+    same, which may be right; its next state is not.
     """
     if not isinstance(value, Mapping):
         return Prediction(problem=f"{UNREADABLE}: the reply is no JSON object", reply=reply)
-    observation = value.get("observation")
-    if "observation" in value and not isinstance(observation, str):
-        observation = dump_json(observation)
+    if "observation" not in value:
+        return Prediction(problem=f"{UNREADABLE}: the reply has no observation", reply=reply)
+    observation = value["observation"]
     is_error = value.get("is_error")
-    if isinstance(value.get("observation"), Mapping) and value["observation"].keys() == {"error"}:
+    if isinstance(observation, Mapping) and observation.keys() == {"error"}:
         is_error = True
-    changes: tuple[Change, ...] | None = None
-    problem = "" if observation is not None else f"{UNREADABLE}: the reply has no observation"
-    if with_changes:
-        try:
-            changes = StateDelta.model_validate({"changes": value.get("changes", ())}).changes
-        except ValidationError as cause:
-            first = cause.errors(include_url=False)[0]
-            where = "/".join(str(part) for part in first["loc"])
-            problem = problem or f"{UNREADABLE}: {where}: {first['msg']}"
+    changes, problem = _read_changes(value) if with_changes else (None, "")
     return Prediction(
-        observation=observation,
+        observation=observation if isinstance(observation, str) else dump_json(observation),
         is_error=is_error if isinstance(is_error, bool) else None,
         changes=changes,
         problem=problem,
         reply=reply,
     )
+
+
+def _read_changes(value: Mapping[str, Any]) -> tuple[tuple[Change, ...] | None, str]:
+    """The changes, or None and why there are none."""
+    if "changes" not in value:
+        return None, f"{UNREADABLE}: the reply has no changes"
+    try:
+        return StateDelta.model_validate({"changes": value["changes"]}).changes, ""
+    except ValidationError as cause:
+        first = cause.errors(include_url=False)[0]
+        where = "/".join(str(part) for part in first["loc"])
+        return None, f"{UNREADABLE}: {where}: {first['msg']}"

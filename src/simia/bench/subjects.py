@@ -18,6 +18,7 @@ from simia.errors import ConfigError, ContextOverflow, FormatError, RequestRefus
 from simia.formats.json_text import read_json
 from simia.simulate import SimulateSettings
 from simia.simulate.constrained import ConstrainedDynamics
+from simia.simulate.schemas import answer_schema
 from simia.simulate.tracked import TrackedDynamics
 from simia.types import ChatModel, ChatRequest, Message, TransitionQuery, WorldSpec
 
@@ -53,6 +54,7 @@ class ModelSubject:
         self.name = model.name
         self._model = model
         self._setting: Setting = settings.setting
+        self._schema = answer_schema(tracked=self._setting != "hidden")
         self._boxed = settings.boxed
         self._worlds = {name: self._seen(spec) for name, spec in suite.head.worlds.items()}
         self._references = {name: _reference(suite, name) for name in suite.head.worlds}
@@ -73,8 +75,13 @@ class ModelSubject:
             demand_code(suite)
 
     def request(self, sample: Sample) -> ChatRequest:
-        """The question that ``sample`` becomes."""
-        return self._dynamics.request(self.query(sample))
+        """The question that ``sample`` becomes, under a schema that any answer fits: what synthesis caps, so that a
+        model cannot run on, may be right here.
+        """
+        request = self._dynamics.request(self.query(sample))
+        if request.response_schema is None or self._boxed:
+            return request
+        return request.model_copy(update={"response_schema": self._schema})
 
     def query(self, sample: Sample) -> TransitionQuery:
         """What the setting shows of ``sample``."""

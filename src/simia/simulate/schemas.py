@@ -68,6 +68,19 @@ def transition_schema(world: WorldSpec, name: str, *, tracked: bool) -> JsonObje
     return {"anyOf": [_object(result), _object(refusal)], **({"$defs": definitions} if definitions else {})}
 
 
+def answer_schema(*, tracked: bool) -> JsonObject:
+    """The bare shape of a simulator's answer, for a measurement: any result, any change, no caps, so that the right
+    answer is never forbidden, whatever the tool.
+    """
+    changes: JsonObject = {"changes": {"type": "array", "items": {"anyOf": [_uncapped(_PUT), _uncapped(_REMOVE)]}}}
+    return _object({"is_error": {"type": "boolean"}, "observation": {}, **(changes if tracked else {})})
+
+
+def _uncapped(change: JsonObject) -> JsonObject:
+    path = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    return {**change, "properties": {**change["properties"], "path": path}}
+
+
 def _spelled_calls(world: WorldSpec) -> tuple[dict[str, JsonObject], JsonObject]:
     """By tool, the schemas of ``name``, ``arguments`` and ``result`` as grammars can enforce them, and what they
     refer to: the same as in the reply of a whole trajectory.

@@ -45,7 +45,7 @@ class _Found:
                     self.add(value)
             elif isinstance(value, PLAIN):
                 self._met.add(name)
-                self.constants[name] = f"{name} = {value!r}"
+                self.constants[name] = f"{name} = {_spelled(value)}"
         self.functions[function.__name__] = text
 
 
@@ -61,3 +61,11 @@ def names_in(tree: ast.Module) -> list[str]:
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
     return list(dict.fromkeys(node.id for node in names if node.id not in own))
+
+
+def _spelled(value: Any) -> str:
+    """``repr``, but a set in the order of its entries, which Python draws anew in every process."""
+    if isinstance(value, set | frozenset):
+        entries = ", ".join(sorted(map(repr, value)))
+        return f"{type(value).__name__}()" if not value else f"{{{entries}}}"
+    return repr(value)
