@@ -92,7 +92,7 @@ class SimulatorError(SimiaError):
 class SandboxViolation(SimiaError):
     """Strange code tried what its sandbox does not allow; its process was ended, and nothing came of the call.
 
-    ``wall`` names what stopped it: ``time``, ``memory``, ``output``, ``files``, ``network``, ``processes``,
+    ``wall`` names what stopped it: ``time``, ``memory``, ``output``, ``reply``, ``files``, ``network``, ``processes``,
     ``imports``, ``native code``, or ``system calls`` where it was hidden which of these it would have been.
     """
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from simia import worlds
-from simia.bench.fidelity import CallCheck, TrajectoryCheck, check_run, check_trajectory
+from simia.bench.fidelity import CallCheck, Fidelity, TrajectoryCheck, check_run, check_trajectory
 from simia.errors import ConfigError
 from simia.formats import exchanges
 from simia.models.cast import Cast
@@ -31,6 +31,7 @@ from simia.types import (
     ChatModel,
     ChatRequest,
     Kept,
+    MalformedToolCall,
     Message,
     Plan,
     Provenance,
@@ -230,8 +231,8 @@ def test_an_invented_observation_is_the_first_divergence(synth: Synth, shop: Wor
         return answer
 
     found = check_run(synth(actors(renamed), "simulate.mode=turns"), shop)
-    accepted, right = found.by_tool()["find_customer"]
-    assert (accepted.value, right.value) == (1.0, 0.0)
+    fit, accepted, right = found.by_tool()["find_customer"]
+    assert (fit.value, accepted.value, right.value) == (1.0, 1.0, 0.0)
     assert found.states.value == 1.0
     assert found.median_divergence == 1
 
@@ -338,3 +339,83 @@ def test_changes_that_no_longer_fit_leave_the_tracked_state_unknown(shop: World)
     )
     (found,) = checked(shop, trajectory, seed).calls
     assert (found.observation_match, found.state_match) == (True, None)
+
+
+def answered(*messages: Message, **fields: Any) -> Trajectory:
+    return conversation(**fields).model_copy(update={"messages": (UserMessage(content="Please."), *messages)})
+
+
+def shows(call: ToolCall, text: str) -> ToolMessage:
+    return ToolMessage(call_id=call.id, name=call.name, content=text)
+
+
+def test_malformed_calls_are_counted_and_do_not_fit(shop: World) -> None:
+    seed = seeds()[0]
+    good = find(1, customers(seed)[0])
+    bad = (
+        MalformedToolCall(id="call_2", name="find_customer", text="{", reason="no JSON"),
+        MalformedToolCall(id="call_3", text="find!", reason="no name"),
+    )
+    trajectory = answered(
+        AssistantMessage(tool_calls=(good,), malformed_calls=bad),
+        shows(good, shown_by(shop, seed, good)),
+        ToolMessage(call_id="call_2", name="find_customer", content="unreadable", is_error=True),
+        AssistantMessage(tool_calls=(find(4, customers(seed)[0]),)),
+    )
+    check = checked(shop, trajectory, seed)
+    assert check.calls[1:3] == (
+        CallCheck(2, "find_customer", False, "unreadable"),
+        CallCheck(3, "(malformed)", False, ""),
+    )
+    assert [call.number for call in check.calls] == [1, 2, 3, 4]
+    found = Fidelity("shop", [check])
+    assert (found.valid.hits, found.valid.count, found.accepted.count) == (2, 4, 2)
+    fit, accepted, right = found.by_tool()["(malformed)"]
+    assert ((fit.hits, fit.count), accepted.count, right.count) == ((0, 1), 0, 0)
+    assert list(found.by_tool()) == ["(malformed)", "find_customer"]
+
+
+def test_a_conversation_of_nothing_but_malformed_calls_is_not_valid(shop: World) -> None:
+    bad = MalformedToolCall(id="call_1", text="?", reason="no name")
+    found = Fidelity("shop", [checked(shop, answered(AssistantMessage(malformed_calls=(bad,))), seeds()[0])])
+    assert (found.valid.value, found.faithful.count) == (0.0, 0)
+
+
+@pytest.mark.parametrize("in_one_turn", [True, False])
+def test_calls_with_the_same_id_have_their_own_results(shop: World, in_one_turn: bool) -> None:
+    seed = seeds()[0]
+    first, second = find(1, customers(seed)[0]), find(1, "nobody@example.com")
+    right = [shows(call, shown_by(shop, seed, call)) for call in (first, second)]
+    calls = [AssistantMessage(tool_calls=(call,)) for call in (first, second)]
+    messages: tuple[Message, ...] = (calls[0], right[0], calls[1], right[1])
+    if in_one_turn:
+        messages = (AssistantMessage(tool_calls=(first, second)), *right)
+    found = checked(shop, answered(*messages), seed)
+    assert [call.simulated for call in found.calls] == [message.content for message in right]
+    assert [call.observation_match for call in found.calls] == [True, True]
+
+
+def test_a_result_answers_one_call_and_none_that_comes_after_it(shop: World) -> None:
+    seed = seeds()[0]
+    call = find(1, customers(seed)[0])
+    right = shows(call, shown_by(shop, seed, call))
+    turn = AssistantMessage(tool_calls=(call,))
+    assert [one.observation_match for one in checked(shop, answered(right, turn), seed).calls] == [False]
+    assert [one.observation_match for one in checked(shop, answered(turn, turn, right), seed).calls] == [True, False]
+    assert [one.observation_match for one in checked(shop, answered(turn, right, turn), seed).calls] == [True, False]
+
+
+def test_the_tracked_state_is_unknown_once_calls_share_an_id(shop: World) -> None:
+    seed = seeds()[0]
+    before, twice = find(1, customers(seed)[0]), find(2, customers(seed)[0])
+    pairs = [(call, shown_by(shop, seed, call)) for call in (before, twice, twice)]
+    found = checked(shop, conversation(*pairs, initial_state=seed.initial_state), seed)
+    assert [call.state_match for call in found.calls] == [True, None, None]
+
+
+def test_texts_need_not_be_kept(synth: Synth, shop: World) -> None:
+    folder = synth(parrot)
+    full, lean = check_run(folder, shop), check_run(folder, shop, with_texts=False)
+    assert all(call.simulated and call.executed for call in full.calls)
+    assert {(call.simulated, call.executed) for call in lean.calls} == {("", "")}
+    assert (lean.by_tool(), lean.faithful, lean.errors) == (full.by_tool(), full.faithful, full.errors)

@@ -4,36 +4,42 @@ import asyncio
 import csv
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from simia import worlds
+from simia.bench.build import SuitePlan, build
 from simia.bench.intervals import Rate
 from simia.bench.leaderboard import (
     Table,
     as_csv,
     by_size,
     drift_table,
-    heat,
     interval_text,
     leaderboard,
     paired,
-    published_rows,
+    ranked,
     rate_text,
     released_rule,
+    suite_names,
 )
+from simia.bench.reference import published_notes, published_rows
 from simia.bench.results import Results, read_results
 from simia.bench.run import Examination, measure
 from simia.bench.settings import BenchSettings
-from simia.bench.suite import Suite, read_suite
+from simia.bench.strata import PUBLISHED, scaled
+from simia.bench.suite import Suite, read_suite, write_suite
 from simia.errors import ServerFailed
 from simia.models.cast import Cast
 from simia.models.scripted import Answer
 from simia.types import ChatRequest
+from simia.worlds import World
 
 Measure = Callable[..., Results]
+SMALL = SuitePlan(name="other", examples=1, drift=1)
 SUCCESS = '{"observation": {"success": true}, "is_error": false, "changes": []}'
 
 
@@ -82,15 +88,15 @@ def test_the_best_stands_first(baselines: dict[str, Results]) -> None:
 
 def test_every_stratum_of_the_suite_has_its_column(baselines: dict[str, Results]) -> None:
     table = leaderboard([baselines["do-nothing"]])
-    assert table.header[4:-2] == ("failure", "no change", "1-2 changes", "3-6", "7-12")
-    assert table.rows[0][4:-2] == ("100 %", "100 %", "0 %", "0 %", "0 %")
+    assert table.header[4:-3] == ("failure", "no change", "1-2 changes", "3-6", "7-12")
+    assert table.rows[0][4:-3] == ("100 %", "100 %", "0 %", "0 %", "0 %")
 
 
 def test_a_run_without_config_match_stands_last_with_a_dash(baselines: dict[str, Results], measured: Measure) -> None:
     hidden = measured(lambda request: '{"observation": 1}', setting="hidden")
     table = leaderboard([hidden, baselines["echo"]])
     assert column(table, "simulator") == ["echo the arguments", "scripted"]
-    assert set(table.rows[1][3:-2]) == {"-"}
+    assert set(table.rows[1][3:-3]) == {"-"}
     assert column(table, "Feedback Match")[1].startswith("0.0 % (")
 
 
@@ -127,9 +133,18 @@ def test_a_boxed_run_says_so(measured: Measure) -> None:
 
 def test_config_match_by_size_has_a_column_for_each_number(baselines: dict[str, Results], suite: Suite) -> None:
     table = by_size(list(baselines.values()))
-    assert table.header[1:] == tuple(str(size) for size in sorted({sample.size for sample in suite.samples}))
+    sizes = sorted({sample.size for sample in suite.samples if not sample.is_error})
+    assert table.header[1:] == ("refused", *map(str, sizes))
     assert set(next(row for row in table.rows if row[0] == "oracle")[1:]) == {"100 %"}
     assert_well_formed(table)
+
+
+def test_no_change_counts_no_refused_call(baselines: dict[str, Results]) -> None:
+    table = by_size([baselines["nearest"]])
+    still = [v for v in baselines["nearest"].verdicts if not v.sample.size and not v.sample.is_error]
+    refused = [v for v in baselines["nearest"].verdicts if v.sample.is_error]
+    for name, verdicts in (("0", still), ("refused", refused)):
+        assert column(table, name) == [rate_text(baselines["nearest"].config_match(verdicts))]
 
 
 def test_config_match_by_size_leaves_out_who_saw_no_state(measured: Measure) -> None:
@@ -140,7 +155,7 @@ def test_config_match_by_size_leaves_out_who_saw_no_state(measured: Measure) -> 
 def test_the_released_rule_stands_beside_what_was_published(baselines: dict[str, Results]) -> None:
     table = released_rule([baselines["oracle"]])
     suites = column(table, "suite")
-    assert suites == ["small", *["published"] * len(published_rows())]
+    assert suites == ["small 1", *["published"] * len(published_rows())]
     assert "they are a reference and no comparison" in table.note
     assert_well_formed(table)
 
@@ -162,6 +177,114 @@ def test_pairs_are_compared_on_shared_samples_only(baselines: dict[str, Results]
     assert (first, second) == ("oracle", "scripted")
     wrong = sum(verdict.sample.size > 0 for verdict in some.verdicts)
     assert (samples, only_first, only_second) == ("10", str(wrong), "0")
+
+
+@pytest.fixture(scope="module")
+def elsewhere(benchmark_worlds: dict[str, World], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Results]:
+    """The results of doing nothing on a suite that shares worlds with the small one, under a name of choice."""
+
+    def take(name: str, version: str = "1") -> Results:
+        home = tmp_path_factory.mktemp("elsewhere")
+        path = home / "other.jsonl.gz"
+        plan = replace(SMALL, name=name, version=version, tasks=5, cells=scaled(PUBLISHED, 0.05))
+        made = build(plan, {"bank": benchmark_worlds["bank"]})
+        write_suite(path, made.head, made.episodes, made.samples)
+        settings = BenchSettings.model_validate(
+            {"suite": str(path), "model": {"name": "baseline:do-nothing"}, "drift": 1}
+        )
+        asyncio.run(measure(Examination(settings, read_suite(path), path, None, worlds.load), home / "run"))
+        return read_results(home / "run")
+
+    return take
+
+
+def test_runs_of_one_suite_have_no_column_of_it(baselines: dict[str, Results]) -> None:
+    runs = list(baselines.values())
+    tables = [leaderboard(runs), by_size(runs), drift_table(runs)]
+    assert not [table for table in tables if table is not None and "suite" in table.header]
+    assert leaderboard(runs).remarks == ()
+
+
+def test_runs_of_several_suites_say_which_and_that_they_do_not_compare(
+    baselines: dict[str, Results], elsewhere: Callable[..., Results]
+) -> None:
+    runs = [elsewhere("other", "2"), baselines["oracle"]]
+    found = [leaderboard(runs), by_size(runs), drift_table(runs), released_rule(runs)]
+    tables = [table for table in found if table is not None]
+    assert len(tables) == 4
+    for table in tables:
+        said = dict(zip(column(table, "simulator"), column(table, "suite"), strict=True))
+        assert (said["oracle"], said["do nothing"]) == ("small 1", "other 2")
+        assert_well_formed(table)
+    warning = "The runs were not measured on the same suite: their rates do not compare."
+    assert tables[0].remarks == (warning,)
+    assert f"### Leaderboard\n\n> {warning}\n\n| simulator | setting | suite |" in tables[0].as_markdown()
+    assert f"note,Leaderboard,{warning}\n" in as_csv(tables).replace('"', "")
+    assert column(tables[2], "step")[0] == "1"
+    assert tables[2].header[: tables[2].keys] == ("simulator", "suite", "step")
+
+
+def test_suites_of_one_name_are_told_apart_by_their_hash(
+    baselines: dict[str, Results], elsewhere: Callable[..., Results]
+) -> None:
+    runs = [elsewhere("small"), baselines["oracle"]]
+    assert suite_names(runs) == {run.suite.sha256: f"small 1 {run.suite.sha256[:8]}" for run in runs}
+
+
+def test_runs_of_several_suites_are_no_pair_although_they_share_samples(
+    baselines: dict[str, Results], elsewhere: Callable[..., Results]
+) -> None:
+    first, second = elsewhere("small", "2"), elsewhere("small", "3")
+    assert {v.sample.id for v in first.verdicts} == {v.sample.id for v in second.verdicts}
+    assert paired([first, second]) is None
+    table = paired([first, baselines["oracle"], baselines["echo"], second])
+    assert table is not None
+    assert [row[:2] for row in table.rows] == [("oracle", "echo the arguments")]
+
+
+def test_what_is_not_answered_is_remarked_in_every_output(measured: Measure) -> None:
+    asked = iter(range(10**6))
+    table = leaderboard([measured(lambda request: ServerFailed("500") if next(asked) % 3 == 0 else SUCCESS)])
+    assert table.remarks == (
+        "scripted: incomplete, 26 of 39 samples have an answer. Its rates are over those.",
+        "scripted: 13 of 39 samples have no answer, through no fault of the simulator. "
+        "They are in no rate; --resume asks them again.",
+    )
+    assert all(remark in table.as_markdown() for remark in table.remarks)
+    assert [row[2] for row in csv.reader(io.StringIO(as_csv([table]))) if row[0] == "note"] == list(table.remarks)
+
+
+def test_runs_that_answered_other_samples_of_one_suite_are_remarked(
+    baselines: dict[str, Results], measured: Measure
+) -> None:
+    (remark,) = leaderboard([baselines["oracle"], measured(lambda request: SUCCESS, limit=10)]).remarks
+    assert remark.startswith("The runs did not answer the same samples")
+
+
+def test_the_order_does_not_depend_on_who_is_named_first(baselines: dict[str, Results], measured: Measure) -> None:
+    runs = [*baselines.values(), *(measured(lambda request: "{}", name) for name in ("b", "a"))]
+    assert ranked(runs) == ranked(runs[::-1]) == ranked(ranked(runs))
+
+
+def test_how_alike_the_texts_are_is_a_mean(baselines: dict[str, Results]) -> None:
+    table = leaderboard([baselines["oracle"], baselines["nearest"]])
+    assert column(table, "similarity") == ["1.00", f"{baselines['nearest'].similarity:.2f}"]
+
+
+def test_published_figures_that_do_not_fit_say_so_wherever_they_stand(baselines: dict[str, Results]) -> None:
+    row = next(row for row in published_rows() if row.note)
+    assert (row.model, row.unchanged, row.by_size[0]) == ("EnvSimBench 4B (Full-Balance2)", 100.0, 99)
+    assert published_notes() == f"{row.model}: {row.note}"
+    assert released_rule([baselines["oracle"]]).as_markdown().rstrip().endswith(published_notes())
+
+
+def test_published_rows_fit_their_overall_figure() -> None:
+    quotas = (100, 25, 25, 50, 50, 50, 50, 50)
+    for row in published_rows():
+        assert sum(q * v for q, v in zip(quotas, row.by_size, strict=True)) / 400 == pytest.approx(
+            row.overall, abs=0.06
+        )
+        assert row.note or row.unchanged == row.by_size[0]
 
 
 def test_every_two_runs_are_a_pair(baselines: dict[str, Results]) -> None:
@@ -206,13 +329,6 @@ def test_drift_of_a_hidden_state_has_observations_only(measured: Measure) -> Non
 
 def test_runs_without_drift_have_no_table_of_it(measured: Measure) -> None:
     assert drift_table([measured(lambda request: SUCCESS, limit=1)]) is None
-
-
-def test_one_run_by_world(baselines: dict[str, Results]) -> None:
-    table = heat(baselines["do-nothing"], lambda verdict: verdict.sample.world, "world")
-    assert column(table, "world") == sorted(worlds.BENCHMARK)
-    assert set(column(table, "on changes")) == {"0 %"}
-    assert sum(map(int, column(table, "samples"))) == 39
 
 
 def test_markdown_has_as_many_cells_in_every_row(baselines: dict[str, Results]) -> None:

@@ -11,7 +11,7 @@ from simia import worlds
 from simia.bench.published import published_verdict
 from simia.bench.results import Results, by, read_results
 from simia.bench.run import Examination, measure
-from simia.bench.score import score
+from simia.bench.score import score, similarity
 from simia.bench.settings import BenchSettings
 from simia.bench.strata import CHANGING
 from simia.bench.suite import Suite, read_suite
@@ -114,6 +114,20 @@ def test_a_run_that_has_not_begun_has_no_verdict(measured: Measure, tmp_path: Pa
     results = read_results(tmp_path / "run")
     assert (results.verdicts, results.drifts, results.unanswered) == ((), (), 0)
     assert results.feedback_match().value is None
+
+
+def test_similarity_is_the_mean_over_all_answers(measured: Measure) -> None:
+    assert measured("oracle").similarity == 1.0
+    echo = measured("echo", "echo")
+    values = [similarity(verdict.sample, verdict.prediction) for verdict in echo.verdicts]
+    assert echo.similarity == pytest.approx(sum(values) / len(values))
+    assert echo.feedback_match().value < echo.similarity < 1  # type: ignore[operator]
+
+
+def test_similarity_of_no_answer_is_none(measured: Measure, tmp_path: Path) -> None:
+    measured("echo")
+    (tmp_path / "run/streams/answers.jsonl").unlink()
+    assert read_results(tmp_path / "run").similarity is None
 
 
 def test_episodes_come_back_step_by_step(measured: Measure, suite: Suite) -> None:

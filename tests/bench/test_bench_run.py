@@ -332,7 +332,7 @@ def test_a_baseline_asks_no_model(suite_file: Path, tmp_path: Path) -> None:
     examination = Examination.settle(settings, {}, worlds.load)
     measured = asyncio.run(measure(examination, tmp_path / "run"))
     assert measured.totals is None
-    assert examination.reason == "the baseline baseline:oracle"
+    assert examination.reason == "the baseline oracle"
     results = read_results(tmp_path / "run")
     assert results.label == "oracle"
     assert results.config_match() == results.feedback_match()

@@ -1,6 +1,8 @@
 """Exact verdicts: whole states are compared, and each change is right, missed, invented or wrong."""
 
 import copy
+import json
+import time
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from simia.bench.prediction import Prediction, read_prediction
 from simia.bench.sample import Sample
-from simia.bench.score import score, score_states, spelled
+from simia.bench.score import ChangeCounts, score, score_states, similarity
 from simia.types import Change, Put, Remove, State, StateDelta, ToolCall, same
 
 STATE: State = {"orders": {"O-1": {"status": "open", "total": 10}, "O-2": {"status": "open"}}, "next": 3, "a.b": 1}
@@ -134,8 +136,8 @@ def test_an_unreadable_answer_fails_everything_also_where_nothing_changes() -> N
 
 def test_an_unreadable_answer_misses_every_true_change() -> None:
     verdict = score(made(CANCELLED, COUNTED), Prediction(problem="refused: no", reply=""))
-    assert verdict.recall == 0.0
-    assert verdict.precision is None
+    assert verdict.counts.recall == 0.0
+    assert verdict.counts.precision is None
 
 
 def test_unreadable_changes_fail_although_the_observation_is_right() -> None:
@@ -163,24 +165,64 @@ def test_precision_and_recall_are_shares_of_the_predicted_and_of_the_true_change
     wrong = Put(path=("next",), value=9)
     invented = Put(path=("x",), value=1), Put(path=("y",), value=1)
     verdict = score(made(CANCELLED, COUNTED, GONE), said(CANCELLED, wrong, *invented))
-    assert verdict.precision == 1 / 4
-    assert verdict.recall == 1 / 3
+    assert verdict.counts.precision == 1 / 4
+    assert verdict.counts.recall == 1 / 3
 
 
 def test_without_any_change_precision_and_recall_are_undefined() -> None:
     verdict = score(made(), said())
-    assert (verdict.precision, verdict.recall) == (None, None)
+    assert (verdict.counts.precision, verdict.counts.recall) == (None, None)
+
+
+def test_counts_of_several_predictions_are_summed() -> None:
+    one, other = score(made(CANCELLED), said(COUNTED)).counts, score(made(COUNTED, GONE), said(COUNTED)).counts
+    assert one + other == ChangeCounts(right=1, missed=2, invented=1, wrong=0)
+    assert ((one + other).precision, (one + other).recall) == (1 / 2, 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("shown", "truth", "alike"),
+    [
+        ('{"b": 1.0, "a": [2]}', '{"a":[2],"b":1}', 1.0),
+        (" done\n", "done", 1.0),
+        (None, "done", 0.0),
+        ("", "done", 0.0),
+        ("quite another thing", "done", 0.0),
+        ('{"status":"open","id":"O-1"}', '{"id": "O-1", "status": "closed"}', 0.75),
+        ("order O-1 was cancelled", "order O-2 was cancelled", 0.75),
+        ('{"n":-5}', '{"n":5}', 0.5),
+        ("[1, 2]", "1 2", 0.999),
+        ("a b", "a, b", 0.999),
+    ],
+)
+def test_observations_are_alike_by_their_words(shown: str | None, truth: str, alike: float) -> None:
+    assert similarity(made(observation=truth), Prediction(observation=shown)) == alike
+
+
+@pytest.mark.parametrize("word", ["a", "{number}", "{odd}"])
+def test_long_observations_are_compared_by_their_first_words(word: str) -> None:
+    long = " ".join(word.format(number=number, odd=number % 2) for number in range(50_000))
+    began_s = time.process_time()
+    assert similarity(made(observation=long), Prediction(observation=f"{long} more")) == 0.999
+    assert similarity(made(observation=long), Prediction(observation=f"x {long}")) > 0.99
+    assert time.process_time() - began_s < 1
+
+
+def test_a_matching_observation_costs_no_comparison_of_words() -> None:
+    sample = made(observation=json.dumps({"rows": list(range(300))}))
+    assert similarity(sample, Prediction(observation=json.dumps({"rows": list(range(300))}, indent=1))) == 1.0
+
+
+@pytest.mark.parametrize("text", ["[" * 900 + "]" * 900, '{"a": ' * 300 + "1" + "}" * 300, '"\\ud800"', "9" * 5_000])
+def test_odd_json_has_words_too(text: str) -> None:
+    assert 0 <= similarity(made(observation=text), Prediction(observation="a")) < 1
+    assert 0 <= similarity(made(observation="a"), Prediction(observation=text)) < 1
 
 
 def test_states_alone_are_compared_as_changes_are() -> None:
     verdict = score_states({"a": 1, "b": 1}, {"a": 2, "c": 1}, {"a": 3, "b": 2})
     assert (verdict.wrong, verdict.invented) == ((("a",), ("b",)), (("c",),))
     assert not verdict.config_match
-
-
-def test_changes_are_spelled_for_a_person() -> None:
-    delta = StateDelta(changes=(CANCELLED, GONE))
-    assert spelled(delta) == {"orders > O-1 > status": "cancelled", "orders > O-2": None}
 
 
 keys = st.sampled_from(["a", "b", "a.b", "1"])
@@ -203,7 +245,7 @@ def test_the_truth_is_always_right(before: State, after: State, draw: Any) -> No
     draw.shuffle(changes)
     verdict = score(sample, said(*changes))
     assert (verdict.config_match, len(verdict.right)) == (True, len(changes))
-    assert verdict.recall == verdict.precision == (1.0 if changes else None)
+    assert verdict.counts.recall == verdict.counts.precision == (1.0 if changes else None)
 
 
 @given(states, states, st.data())

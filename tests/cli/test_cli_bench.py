@@ -12,6 +12,7 @@ import subprocess
 import sys
 import termios
 import time
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -113,7 +114,7 @@ def test_a_baseline_is_measured_without_a_model(simia: Simia, suite: str, count:
     assert ended.code == 0
     assert row.split()[1:5] == ["constrained", str(count), "100.0", "%"]
     assert "run: run (simia bench report run --html bench.html)" in ended.out
-    assert ended.err.startswith("model: the baseline baseline:oracle\n")
+    assert ended.err.startswith("model: the baseline oracle\n")
 
 
 def test_a_model_is_asked_every_sample_once(simia: Simia, serve: Simia, suite: str, count: int) -> None:
@@ -454,6 +455,20 @@ def test_a_report_is_written_as_markdown_csv_and_page(simia: Simia, nothing: Pat
     assert page.startswith("<!doctype html>")
 
 
+def test_runs_of_several_suites_are_told_apart_in_every_output(simia: Simia, nothing: Path) -> None:
+    simia("bench", "build", "other.jsonl.gz", "bank", "--tasks", "4", "--scale", "0.05", "--version", "2")
+    simia("bench", "run", "--model", "baseline:oracle", "--suite", "other.jsonl.gz", "--run", "other")
+
+    ended = simia("bench", "report", "nothing", "other", "--markdown", "bench.md", "--csv", "bench.csv")
+
+    warning = "The runs were not measured on the same suite: their rates do not compare."
+    assert ended.code == 0
+    for text in (ended.out, Path("bench.md").read_text(), Path("bench.csv").read_text()):
+        assert warning in text
+        assert "other 2" in text
+        assert "Pairs" not in text
+
+
 @pytest.mark.parametrize("columns", [80, 200])
 def test_no_line_of_a_report_is_wider_than_the_terminal(nothing: Path, columns: int) -> None:
     ours, theirs = os.openpty()
@@ -569,6 +584,31 @@ def test_transitions_are_collected_and_a_suite_drawn_from_them(simia: Simia) -> 
     assert collected.out == f"found.jsonl: {len(lines)} transitions\n"
     assert {"group", "size", "state", "delta"} <= json.loads(lines[0]).keys()
     assert set(read_suite(Path("mine.jsonl.gz")).head.worlds) == {"bank"}
+
+
+def test_a_suite_is_drawn_without_holding_the_transitions(simia: Simia) -> None:
+    simia("bench", "collect", "found.jsonl", "bank", "--tasks", "4")
+    lines = Path("found.jsonl").read_bytes()
+    Path("found.jsonl").write_bytes(lines * (20_000_000 // len(lines)))
+    words = ("--from", "found.jsonl", "--scale", "0.05")
+    simia("bench", "build", "warm.jsonl.gz", *words)
+
+    tracemalloc.start()
+    ended = simia("bench", "build", "mine.jsonl.gz", *words)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert ended.code == 0
+    assert peak < 10_000_000
+
+
+def test_harvested_transitions_of_some_worlds_need_all_of_them_named(simia: Simia) -> None:
+    simia("bench", "collect", "found.jsonl", "bank", "shop", "--tasks", "2")
+
+    ended = simia("bench", "build", "mine.jsonl.gz", "bank", "--from", "found.jsonl")
+
+    assert ended.code == 2
+    assert "the transitions are of 'shop' too: name it among the worlds" in the_error_in(ended)
 
 
 @pytest.mark.parametrize(

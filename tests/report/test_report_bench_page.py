@@ -12,8 +12,10 @@ import pytest
 
 from simia import worlds
 from simia.bench.build import SuitePlan, build
+from simia.bench.leaderboard import by_size, interval_text, leaderboard
 from simia.bench.prediction import Prediction
 from simia.bench.questions import ordered
+from simia.bench.reference import published_notes
 from simia.bench.results import Results, read_results
 from simia.bench.run import ANSWERS, SUITE_FILE, Examination, measure
 from simia.bench.sample import Sample
@@ -22,9 +24,11 @@ from simia.bench.strata import PUBLISHED, scaled
 from simia.bench.suite import Suite, read_suite, write_suite
 from simia.models.settings import ModelSettings
 from simia.report.bench_counts import by_tool, by_world, went_wrong
+from simia.report.bench_curves import cliff
 from simia.report.bench_entries import entries, lead, sentence, warnings
 from simia.report.bench_failures import FLAG, INVENTED, MISSED, OBSERVATION, UNUSABLE, WRONG, Failures, comparable, cut
 from simia.report.bench_page import render_bench_page
+from simia.report.bench_tables import board
 from simia.report.page import policy_hash
 from simia.store import Run
 from simia.types import Failed, Kept, Outcome, Put, Remove
@@ -257,6 +261,36 @@ def test_what_a_reader_must_know_first_is_warned_of(nothing: Results, tiny: Resu
     assert not list(warnings(entries([nothing])))
 
 
+def test_tables_and_page_warn_in_the_same_words(tiny: Results, html: str) -> None:
+    said = leaderboard([tiny]).remarks
+
+    assert len(said) == 2
+    assert all(remark.partition(": ")[2] in text_of(html) for remark in said)
+
+
+def test_runs_of_several_suites_say_which(suite_file: Path, folder: Path, nothing: Results) -> None:
+    head = read_suite(suite_file).head.model_copy(update={"version": "2"})
+    other = folder / "other.jsonl.gz"
+    write_suite(other, head, read_suite(suite_file).episodes, read_suite(suite_file).samples)
+    shown = entries([nothing, measured(other, folder / "elsewhere", "oracle")])
+
+    table = board(shown)
+
+    place = table.header.index("suite") - 1
+    assert [row.cells[place].text[:7] for row in table.rows] == ["small 2", "small 1"]
+    assert "not measured on the same suite" in " ".join(warnings(shown))
+    assert "Are two of them really different?" not in render_bench_page([entry.run for entry in shown])
+
+
+def test_every_row_of_the_board_is_of_its_run(oracle: Results, nothing: Results, tiny: Results) -> None:
+    shown = entries([tiny, nothing, oracle])
+
+    assert "imilarity" not in f"{board(shown).header} {board(shown).note}"
+    assert [row.cells[0].text for row in board(shown).rows] == [
+        interval_text(entry.run.config_match()) for entry in shown
+    ]
+
+
 def test_an_oracle_that_is_wrong_is_a_warning(suite_file: Path, folder: Path, oracle: Results) -> None:
     broken = made_up(suite_file, folder / "broken", [Kept(Prediction(observation="?", is_error=False, changes=()))] * 9)
     config = {**broken.manifest.config, "model": {**broken.manifest.config["model"], "name": "baseline:oracle"}}
@@ -278,6 +312,36 @@ def test_published_rows_stand_apart_from_ours_and_say_what_they_are(html: str) -
         < html.index("DeepSeek-V3.2</th>", html.index('id="released"'))
     )
     assert html.count('class="reference"') == 8 + 1  # the published ones, and what changing nothing gets in drift
+
+
+def test_the_published_zero_covers_refused_calls_and_says_so(html: str, nothing: Results) -> None:
+    text = text_of(html)
+    line = re.search(
+        r'<g class="reference"><title>DeepSeek-V3.2[^<]*</title><polyline class="reach" points="([^"]+)"', html
+    )
+
+    assert line is not None
+    heights = [point.split(",")[1] for point in line[1].split()]
+    assert len(heights) == 10
+    assert heights[0] == heights[1] != heights[2]
+    assert heights[-2] == heights[-1]
+    assert text.count("ublished: 0 changes, refusals included") == 2
+    assert "0, refusals included" in text
+
+
+def test_terminal_and_page_count_the_same_calls_at_each_number(nothing: Results) -> None:
+    ours = by_size([nothing])
+    curve = cliff(entries([nothing]))
+
+    assert curve is not None
+    page = dict(zip(curve.table.header[1:], curve.table.rows[0][1:], strict=True))
+    words = {"refused": "refused calls", "0": "no change", "1": "1 change", "over 12": "more than 12 changes"}
+    for name, cell in zip(ours.header[1:], ours.rows[0][1:], strict=True):
+        assert page[words.get(name, f"{name} changes")].startswith(f"{cell} of ")
+
+
+def test_a_published_figure_that_does_not_fit_says_so_in_both_tables(html: str) -> None:
+    assert text_of(html).count(published_notes()) == 2
 
 
 def test_the_cliff_says_its_rates_by_number_of_changes(html: str, nothing: Results) -> None:
@@ -307,6 +371,14 @@ def test_what_went_wrong_is_counted(tiny: Results) -> None:
     assert rows["answers"] == "11"
     assert (rows["unreadable"], rows["does not fit the state"]) == ("1", "1")
     assert int(rows["invented changes"]) == 9
+    assert rows["mean text similarity, 0 to 1"] == f"{tiny.similarity:.2f}" != "1.00"
+
+
+def test_precision_and_recall_over_a_run_are_those_of_its_changes_together(nothing: Results, oracle: Results) -> None:
+    rows = {row.name: row.counts for row in went_wrong(entries([oracle, nothing]))}
+
+    assert rows["precision over changes"] == ["100 %", "-"]
+    assert rows["recall over changes"] == ["100 %", "0 %"]
 
 
 def test_what_the_hidden_setting_cannot_know_is_not_counted(hidden: Results) -> None:
@@ -374,7 +446,7 @@ def test_a_page_holds_at_most_what_was_asked_from_every_stratum_and_says_so(noth
 
 
 def test_facts_name_model_usage_cost_and_hashes(html: str, suite: Suite) -> None:
-    for word in ("$0.50", "2,000", "ab" * 32, suite.sha256, "the baseline baseline:oracle", "constrained"):
+    for word in ("$0.50", "2,000", "ab" * 32, suite.sha256, "the baseline oracle", "constrained"):
         assert word in html
 
 

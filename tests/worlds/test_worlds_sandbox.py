@@ -142,7 +142,164 @@ def test_a_child_that_has_worked_for_long_is_replaced(
 
 @pytest.mark.parametrize("text", ["x\n", '{"id":1,"result":1,"state":{}}\n', "no end of a line", "[" * 5000 + "\n"])
 def test_a_forged_answer_is_no_answer(attacker: SandboxedWorld, text: str) -> None:
-    assert stopped(attacker, "writes_to_its_pipe", text=text).wall == "output"
+    assert stopped(attacker, "writes_to_its_pipe", text=text).wall == "reply"
+
+
+FORGER = """
+import typing
+sys = typing.sys
+def forge(members, times=1):
+    frame = sys._getframe()
+    while "wire" not in frame.f_locals:
+        frame = frame.f_back
+    number = frame.f_locals["request"]["id"]
+    frame.f_locals["wire"].send(members if members[0] == "{" else '{"id":%d,%s}' % (number, members))
+    sys.modules["child.wire"]._exit(0)
+class Forger:
+    def act(self, members: str):
+        forge(members)
+    def nest(self, opening: str, closing: str, depth: int):
+        forge('"result":1,"state":{"a":%s1%s}' % (opening * depth, closing * depth))
+    def fill(self, one: str, times: int):
+        forge('"result":1,"state":{"a":[%s]}' % ",".join([one] * times))
+    def deepen(self, depth: int):
+        self.rows = []
+        for _ in range(depth):
+            self.rows = [self.rows]
+    def add(self, key: str):
+        self.rows = {key: 0}
+"""
+
+
+@pytest.fixture(scope="module")
+def forger() -> Iterator[SandboxedWorld]:
+    with world_of(FORGER, "Forger") as world:
+        yield world
+
+
+def forged(world: SandboxedWorld, name: str, **arguments: Any) -> State:
+    """The state that was forged, after which the child has ended itself."""
+    _, state = do(world, name, **arguments)
+    world.close()
+    return state
+
+
+def stopped_forger(world: SandboxedWorld, name: str, **arguments: Any) -> SandboxViolation:
+    with pytest.raises(SandboxViolation) as caught:
+        do(world, name, **arguments)
+    assert do(world, "add", key="k")[1] == {"rows": {"k": 0}}
+    return caught.value
+
+
+def test_what_is_forged_in_the_right_shape_is_believed(forger: SandboxedWorld) -> None:
+    assert forged(forger, "act", members='"result":1,"state":{"a":2}') == {"a": 2}
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ('"result":1', "without exactly the keys id, result, state"),
+        ('"state":null', "without exactly the keys"),
+        ('"result":1,"state":null,"more":1', "without exactly the keys"),
+        ('"error":"no","state":{}', "without exactly the keys"),
+        ('"tools":[],"state":{}', "without exactly the keys"),
+        ('"result":1,"state":[1]', "a state that is no object"),
+        ('"result":1,"state":"x"', "a state that is no object"),
+        ('"result":NaN,"state":null', "cannot be read"),
+        ('"result":1,"state":null,"state":null', "cannot be read"),
+        ('"error":{"a":[1]}', "an error that is no short text"),
+        ('"error":"%s"' % ("x" * 2001), "an error that is no short text"),
+        ('{"id":true,"result":1,"state":null}', "not asked"),
+        ('{"id":"1","result":1,"state":null}', "not asked"),
+        ('{"result":1,"state":null}', "not asked"),
+        ('{"wall":"files","attempt":[1]}', "a wall that there is not"),
+        ('{"wall":"files"}', "a wall that there is not"),
+        ('{"wall":["files"],"attempt":"x"}', "a wall that there is not"),
+        ('{"wall":"time","attempt":"x"}', "a wall that there is not"),
+    ],
+)
+def test_a_forged_answer_of_another_shape_is_stopped(forger: SandboxedWorld, members: str, words: str) -> None:
+    violation = stopped_forger(forger, "act", members=members)
+    assert violation.wall == "reply"
+    assert words in str(violation)
+    assert "read the code before you use it again" in str(violation)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_an_answer_that_is_nested_too_deeply_is_stopped(forger: SandboxedWorld, opening: str, closing: str) -> None:
+    state = forged(forger, "nest", opening=opening, closing=closing, depth=126)
+    assert len(json.dumps(state, separators=(",", ":"))) == 126 * len(opening + closing) + len('{"a":1}')
+    for depth in (127, 900):
+        violation = stopped_forger(forger, "nest", opening=opening, closing=closing, depth=depth)
+        assert (violation.wall, "more than 128 deep" in str(violation)) == ("output", True)
+
+
+def test_a_deep_attempt_is_not_told(forger: SandboxedWorld) -> None:
+    members = '{"wall":"files","attempt":' + "[" * 900 + "]" * 900 + "}"
+    assert stopped_forger(forger, "act", members=members).wall == "output"
+
+
+def test_an_honest_state_that_is_too_deep_is_stopped_too(forger: SandboxedWorld) -> None:
+    assert do(forger, "deepen", depth=100)[0].observation == "null"
+    assert stopped_forger(forger, "deepen", depth=200).wall == "output"
+
+
+def test_an_answer_of_too_many_values_is_stopped_before_it_is_read() -> None:
+    with world_of(FORGER, "Forger", limits=Limits(reply_mib=1)) as world:
+        assert len(forged(world, "fill", one="{}", times=32_000)["a"]) == 32_000
+        violation = stopped_forger(world, "fill", one="{}", times=33_000)
+        assert (violation.wall, "more than 65536 values" in str(violation)) == ("output", True)
+        assert "Limits(reply_mib=...)" in str(violation)
+
+
+def forging(members: str) -> str:
+    """Code that forges the answer to what the class is."""
+    return f"{FORGER}\nforge({members!r})"
+
+
+def tool_of(**parts: Any) -> str:
+    properties = parts.pop("properties", {})
+    parameters = {"type": "object", "properties": properties}
+    return json.dumps([{"name": "x", "doc": "Args:\n  a: b", "parameters": parameters, **parts}])
+
+
+@pytest.mark.parametrize(
+    ("tools", "words"),
+    [
+        ("1", "1 is not of type"),
+        ("[1]", "1 is not of type"),
+        ("[{}]", "required"),
+        (tool_of(name=1), "0/name"),
+        (tool_of(doc=None), "0/doc"),
+        (tool_of(more=1), "'more'"),
+        (tool_of(parameters=[]), "0/parameters"),
+        (tool_of(parameters={}), "required"),
+        (tool_of(properties=[]), "0/parameters/properties"),
+        (tool_of(properties={"a": 1}), "0/parameters/properties/a"),
+        (tool_of(properties={"a": {"$ref": "file:///etc/hostname"}}), "'$ref'"),
+        (tool_of(properties={"a": {"pattern": "(a+)+$"}}), "'pattern'"),
+        (tool_of(properties={"a": {"items": {"items": 7}}}), "a/items/items"),
+        (json.dumps(json.loads(tool_of()) * 1001), "more than 1000 items"),
+    ],
+)
+def test_forged_tools_are_stopped(tools: str, words: str) -> None:
+    with pytest.raises(SandboxViolation, match="loading the class in the world 'strange' was stopped") as caught:
+        world_of(forging(f'"tools":{tools},"state":{{}}'), "Forger")
+    assert caught.value.wall == "reply"
+    assert words in str(caught.value).replace('"', "'")
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("state", ["null", "[1]", "1"])
+def test_a_forged_state_of_a_new_instance_is_stopped(state: str) -> None:
+    with pytest.raises(SandboxViolation, match="a state that is no object"):
+        world_of(forging(f'"tools":[],"state":{state}'), "Forger")
+
+
+def test_forged_tools_of_the_right_shape_that_are_no_schema_are_refused() -> None:
+    tools = tool_of(properties={"a": {"type": "klingon"}})
+    with pytest.raises(ConfigError, match="are no tools"):
+        world_of(forging(f'"tools":{tools},"state":{{}}'), "Forger")
 
 
 def test_what_code_prints_does_not_break_the_protocol(attacker: SandboxedWorld) -> None:

@@ -1,29 +1,42 @@
 """How true synthetic trajectories are: every call is executed in the executable world, beside what was simulated."""
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from simia.bench.intervals import Rate
 from simia.bench.normal import same_observation
 from simia.errors import ConfigError, StateError
+from simia.formats.calls import Call, calls_of
 from simia.seeds.calls import call_problem
 from simia.seeds.invariants import violations
 from simia.store import Run
 from simia.synthesis.seed_table import SeedTable
-from simia.types import AssistantMessage, State, ToolCall, ToolMessage, Trajectory, differences
+from simia.types import (
+    AssistantMessage,
+    MalformedToolCall,
+    Message,
+    State,
+    ToolCall,
+    ToolMessage,
+    Trajectory,
+    differences,
+)
 from simia.worlds import World
 
 _STREAMS = ("postprocess", "generate")
+MALFORMED = "(malformed)"
+"""What the tool of a call is called that could not be read so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallCheck:
-    """One call. ``fits``: its name and arguments fit the tools; ``accepted``: the world does not refuse it. All but
-    ``fits`` is None where there was no state to execute the call on, or where the program let it fail by a planned
-    fault, and ``state_match`` also where the simulator tracked none.
+    """One call. ``fits``: it can be read, and its name and arguments fit the tools; ``accepted``: the world does not
+    refuse it. All but ``fits`` is None where the call could not be read, where there was no state to execute it on, or
+    where the program let it fail by a planned fault, and ``state_match`` also where the simulator tracked none.
     """
 
     number: int
@@ -35,6 +48,14 @@ class CallCheck:
     observation_match: bool | None = None
     error_match: bool | None = None
     state_match: bool | None = None
+
+
+class ToolRates(NamedTuple):
+    """The calls of one tool, as in :class:`Fidelity`."""
+
+    valid: Rate
+    accepted: Rate
+    observations: Rate
 
 
 @dataclass(frozen=True)
@@ -56,7 +77,7 @@ class TrajectoryCheck:
 
 @dataclass
 class Fidelity:
-    """All trajectories of a run, checked."""
+    """All trajectories of a run, checked. Observations may have been left out: then their texts are empty."""
 
     world: str
     trajectories: list[TrajectoryCheck] = field(default_factory=list)
@@ -68,7 +89,7 @@ class Fidelity:
 
     @property
     def valid(self) -> Rate:
-        """Calls that fit the tools."""
+        """Calls that can be read and fit the tools."""
         return Rate.of(call.fits for call in self.calls)
 
     @property
@@ -103,13 +124,18 @@ class Fidelity:
         found = [one.first_divergence for one in self.trajectories if one.first_divergence is not None]
         return median(found) if found else None
 
-    def by_tool(self) -> dict[str, tuple[Rate, Rate]]:
-        """Accepted calls and right observations by tool."""
-        tools = sorted({call.tool for call in self.calls})
-        grouped = {tool: [call for call in self.calls if call.tool == tool] for tool in tools}
+    def by_tool(self) -> dict[str, ToolRates]:
+        """Calls that fit, accepted ones and right observations by tool."""
+        grouped: defaultdict[str, list[CallCheck]] = defaultdict(list)
+        for call in self.calls:
+            grouped[call.tool].append(call)
         return {
-            tool: (_rate(call.accepted for call in calls), _rate(call.observation_match for call in calls))
-            for tool, calls in grouped.items()
+            tool: ToolRates(
+                Rate.of(call.fits for call in calls),
+                _rate(call.accepted for call in calls),
+                _rate(call.observation_match for call in calls),
+            )
+            for tool, calls in sorted(grouped.items())
         }
 
     def started(self) -> dict[str, int]:
@@ -117,11 +143,14 @@ class Fidelity:
         return dict(Counter(one.started for one in self.trajectories))
 
 
-def check_run(folder: Path, world: World, *, limit: int | None = None) -> Fidelity:
+def check_run(folder: Path, world: World, *, limit: int | None = None, with_texts: bool = True) -> Fidelity:
     """Execute every call of the conversations that the run in ``folder`` kept.
 
     A conversation starts from its own initial state where its simulator tracked one, else from its seed's. Those about
     a world with tools that ``world`` has not are passed over.
+
+    Args:
+        with_texts: keep what each call showed, which takes memory by the size of the run.
 
     Raises:
         ConfigError: the run has no conversations, or is about another world.
@@ -135,27 +164,36 @@ def check_run(folder: Path, world: World, *, limit: int | None = None) -> Fideli
                 continue
             if limit is not None and len(result.trajectories) >= limit:
                 break
-            result.trajectories.append(check_trajectory(world, key, trajectory, seed_state))
+            checked = check_trajectory(world, key, trajectory, seed_state)
+            result.trajectories.append(checked if with_texts else _without_texts(checked))
     if not result.trajectories:
         raise ConfigError(f"{folder} kept no conversation: nothing to execute; see simia runs show {folder}")
     return result
 
 
 def check_trajectory(world: World, key: str, trajectory: Trajectory, seed_state: State | None) -> TrajectoryCheck:
-    """Execute the calls of one conversation, each on the state that the executed ones before it left."""
+    """Execute the calls of one conversation, each on the state that the executed ones before it left.
+
+    A result belongs to the first call before it with its id that has none yet. Where calls share an id, it is not known
+    whose changes were recorded, so that the simulator's state is not known from there on.
+    """
     started, state = ("seed", seed_state) if trajectory.initial_state is None else ("own", trajectory.initial_state)
     if state is None or violations(world.spec, state):
         started, state = "nowhere", None
     simulated: State | None = trajectory.initial_state
     faulty = {fault.call_id for fault in trajectory.faults}
-    results = {message.call_id: message for message in trajectory.messages if isinstance(message, ToolMessage)}
+    pairs = _calls_with_results(trajectory.messages)
+    uses = Counter(call.id for call, _ in pairs)
     calls = []
-    for number, call in enumerate(_calls(trajectory), start=1):
-        result = results.get(call.id)
-        check = CallCheck(number, call.name, call_problem(world.spec, call) is None, result.content if result else "")
+    for number, (call, result) in enumerate(pairs, start=1):
+        shown = result.content if result else ""
+        if isinstance(call, MalformedToolCall):
+            calls.append(CallCheck(number, call.name or MALFORMED, False, shown))
+            continue
+        check = CallCheck(number, call.name, call_problem(world.spec, call) is None, shown)
         if state is not None and call.id not in faulty:
             transition, state = world.run(state, call)
-            simulated = _stepped(simulated, trajectory, call)
+            simulated = _stepped(simulated, trajectory, call) if uses[call.id] == 1 else None
             check = replace(
                 check,
                 executed=transition.observation,
@@ -168,10 +206,28 @@ def check_trajectory(world: World, key: str, trajectory: Trajectory, seed_state:
     return TrajectoryCheck(key, trajectory.provenance.seed, started, tuple(calls))
 
 
-def _calls(trajectory: Trajectory) -> Iterator[ToolCall]:
-    for message in trajectory.messages:
+def _calls_with_results(messages: Iterable[Message]) -> list[tuple[Call, ToolMessage | None]]:
+    """Every call, malformed ones too, with the message that answers it."""
+    calls: list[Call] = []
+    results: dict[int, ToolMessage] = {}
+    open_calls: defaultdict[str, deque[int]] = defaultdict(deque)
+    for message in messages:
         if isinstance(message, AssistantMessage):
-            yield from message.tool_calls
+            for call in calls_of(message):
+                open_calls[call.id].append(len(calls))
+                calls.append(call)
+        elif isinstance(message, ToolMessage) and open_calls[message.call_id]:
+            results[open_calls[message.call_id].popleft()] = message
+    return [(call, results.get(index)) for index, call in enumerate(calls)]
+
+
+def _without_texts(checked: TrajectoryCheck) -> TrajectoryCheck:
+    return replace(
+        checked,
+        calls=tuple(
+            replace(call, simulated="", executed=None if call.executed is None else "") for call in checked.calls
+        ),
+    )
 
 
 def _stepped(state: State | None, trajectory: Trajectory, call: ToolCall) -> State | None:

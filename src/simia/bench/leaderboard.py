@@ -2,17 +2,17 @@
 
 import csv
 import io
-import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations
-from pathlib import Path
 
 from simia.bench.intervals import Rate, mcnemar
+from simia.bench.reference import published_notes, published_rows, published_source
+from simia.bench.remarks import remarks
 from simia.bench.results import Results, Verdict, by
-from simia.bench.strata import CHANGING, GROUPS, Group
+from simia.bench.sizes import bucket_name, size_bucket
+from simia.bench.strata import GROUPS, Group
 
 GROUP_NAMES: dict[Group, str] = {
     "failure": "failure",
@@ -24,11 +24,15 @@ GROUP_NAMES: dict[Group, str] = {
 }
 """How tables call the strata."""
 
+SIMILARITY = "similarity"
+SIMILARITY_NOTE = " Similarity: how alike the words of the observations are, 0 to 1, the mean; 1 is a match."
+"""The column of :attr:`simia.bench.results.Results.similarity`, and what the note says of it at its end."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as text: a title, what its columns are, its rows, and a sentence below it. The first ``keys`` columns say
-    what a row is about.
+    """A table as text: a title, what its columns are, its rows, and what they mean. The first ``keys`` columns say what
+    a row is about. ``remarks`` are what a reader must know before the figures.
     """
 
     title: str
@@ -36,68 +40,72 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     keys: int = 1
+    remarks: tuple[str, ...] = ()
 
     def as_markdown(self) -> str:
         """The table in Markdown, its title as a heading."""
-        lines = [f"### {self.title}", "", _row(self.header), _row("---" for _ in self.header)]
+        lines = [f"### {self.title}", ""]
+        for remark in self.remarks:
+            lines += [f"> {remark}", ""]
+        lines += [_row(self.header), _row("---" for _ in self.header)]
         lines += [_row(row) for row in self.rows]
         return "\n".join([*lines, *(["", self.note] if self.note else [])]) + "\n"
 
 
-@dataclass(frozen=True)
-class PublishedRow:
-    """A row of the published table, in per cent; ``by_size`` is by number of changes, 0 to 6 and 7 to 12."""
-
-    model: str
-    unchanged: float
-    overall: float
-    by_size: tuple[float, ...]
-    changing: float | None = None
+def ranked(runs: Sequence[Results]) -> list[Results]:
+    """Best Config Match first; the runs without one last, by Feedback Match. Equal ones stand by name and folder."""
+    return sorted(runs, key=_rank)
 
 
-@cache
-def published_rows() -> tuple[PublishedRow, ...]:
-    """What EnvSimBench published (arXiv 2605.07247), by its own rule on its own samples: a reference, nothing more."""
-    data = tomllib.loads((Path(__file__).parent / "published.toml").read_text(encoding="utf-8"))
-    return tuple(PublishedRow(**{**row, "by_size": tuple(row["by_size"])}) for row in data["row"])
+def setting_text(run: Results) -> str:
+    """``constrained``, or ``constrained boxed``."""
+    return run.settings.setting + (" boxed" if run.settings.boxed else "")
 
 
-@cache
-def published_source() -> str:
-    """Where the published figures stand."""
-    data = tomllib.loads((Path(__file__).parent / "published.toml").read_text(encoding="utf-8"))
-    return str(data["source"])
+def suite_names(runs: Sequence[Results]) -> dict[str, str]:
+    """What the suites of ``runs`` are called, by SHA-256: name and version, and where two share a name the hash."""
+    heads = {run.suite.sha256: run.suite.head for run in runs}
+    names = Counter(head.name for head in heads.values())
+    return {
+        sha256: f"{head.name} {head.version}" + (f" {sha256[:8]}" if names[head.name] > 1 else "")
+        for sha256, head in heads.items()
+    }
 
 
 def leaderboard(runs: Sequence[Results]) -> Table:
-    """One row a run, best Config Match first; the runs without one last, by Feedback Match."""
+    """One row a run, as :func:`ranked`."""
+    named, suites = _named(runs), _suite_column(runs)
     groups = [group for group in GROUPS if any(v.group == group for run in runs for v in run.verdicts)]
-    header = ("simulator", "setting", "samples", "Config Match", *(GROUP_NAMES[group] for group in groups))
+    header = ("simulator", "setting", *_suite_header(suites), "samples", "Config Match")
     rows = []
-    for name, run in _named(runs):
+    for name, run in named:
         cells = by(run.verdicts, lambda verdict: verdict.group)
         config = [rate_text(run.config_match(cells.get(group, ()))) for group in groups]
         rows.append(
             (
                 name,
-                _setting_text(run),
+                setting_text(run),
+                *suites[run.suite.sha256],
                 _count_text(run),
                 interval_text(run.config_match()),
                 *config,
                 interval_text(run.feedback_match()),
+                "-" if run.similarity is None else f"{run.similarity:.2f}",
                 str(sum(run.problems().values())),
             )
         )
     note = (
         "Config Match: share of samples whose whole next state is right, with the 95 % interval of Wilson, overall and "
         "by stratum. Feedback Match: share whose observation is right. No answer: replies that could not be read or "
-        "applied; what is missing counts as wrong."
+        f"applied; what is missing counts as wrong.{SIMILARITY_NOTE}"
     )
-    return Table("Leaderboard", (*header, "Feedback Match", "no answer"), tuple(rows), note)
+    header = (*header, *(GROUP_NAMES[group] for group in groups), "Feedback Match", SIMILARITY, "no answer")
+    return Table("Leaderboard", header, tuple(rows), note, remarks=tuple(remarks(named)))
 
 
 def released_rule(runs: Sequence[Results]) -> Table:
     """The same runs by the rule that EnvSimBench was released with, beside what it published."""
+    suites = suite_names(runs)
     rows: list[tuple[str, ...]] = []
     for name, run in _named(runs):
         if run.settings.setting == "hidden":
@@ -105,7 +113,7 @@ def released_rule(runs: Sequence[Results]) -> Table:
         rows.append(
             (
                 name,
-                run.suite.head.name,
+                suites[run.suite.sha256],
                 _published_rate(run.unchanging()),
                 _published_rate(run.changing()),
                 _published_rate(run.verdicts),
@@ -124,8 +132,9 @@ def released_rule(runs: Sequence[Results]) -> Table:
         )
     note = (
         "Config Match by the released rule, which looks at true changes only: what is invented is not punished, and "
-        f"removed keys and keys with dots are never right. Published rows: {published_source()}; other samples, other "
-        "prompts, so they are a reference and no comparison."
+        "removed keys and keys with dots are never right. No change: refused calls are among them. Published rows: "
+        f"{published_source()}; other samples, other prompts, so they are a reference and no comparison. "
+        f"{published_notes()}"
     )
     return Table("By the released rule", ("simulator", "suite", "no change", "changes", "all"), tuple(rows), note)
 
@@ -133,18 +142,23 @@ def released_rule(runs: Sequence[Results]) -> Table:
 def by_size(runs: Sequence[Results]) -> Table:
     """Config Match by the number of changes; a row for each run that has one."""
     seeing = [(name, run) for name, run in _named(runs) if run.settings.setting != "hidden"]
-    sizes = sorted({verdict.sample.size for _, run in seeing for verdict in run.verdicts})
+    suites = _suite_column([run for _, run in seeing])
+    sizes = sorted({size_bucket(verdict.sample) for _, run in seeing for verdict in run.verdicts})
     rows = []
     for name, run in seeing:
-        cells = by(run.verdicts, lambda verdict: verdict.sample.size)
-        rows.append((name, *(rate_text(run.config_match(cells.get(size, ()))) for size in sizes)))
-    return Table("Config Match by number of changes", ("simulator", *map(str, sizes)), tuple(rows))
+        cells = by(run.verdicts, lambda verdict: size_bucket(verdict.sample))
+        config = [rate_text(run.config_match(cells.get(size, ()))) for size in sizes]
+        rows.append((name, *suites[run.suite.sha256], *config))
+    header = ("simulator", *_suite_header(suites), *map(bucket_name, sizes))
+    return Table("Config Match by number of changes", header, tuple(rows))
 
 
 def drift_table(runs: Sequence[Results]) -> Table | None:
     """State and observation by step, for the runs that followed episodes; None where none did."""
+    drifting = [(name, run) for name, run in _named(runs) if run.drifts]
+    suites = _suite_column([run for _, run in drifting])
     rows = []
-    for name, run in _named(runs):
+    for name, run in drifting:
         for number in range(1, max(map(len, run.drifts), default=0) + 1):
             here = [steps[number - 1] for steps in run.drifts if len(steps) >= number]
             changed = Rate.of(step.state_match is True for step in here if step.has_changed)
@@ -152,6 +166,7 @@ def drift_table(runs: Sequence[Results]) -> Table | None:
             rows.append(
                 (
                     name,
+                    *suites[run.suite.sha256],
                     str(number),
                     str(len(here)),
                     rate_text(Rate.of(step.feedback_match for step in here)),
@@ -161,36 +176,21 @@ def drift_table(runs: Sequence[Results]) -> Table | None:
             )
     if not rows:
         return None
-    header = ("simulator", "step", "episodes", "Feedback Match", "state right", "once changed")
+    keys = ("simulator", *_suite_header(suites), "step")
+    header = (*keys, "episodes", "Feedback Match", "state right", "once changed")
     note = (
         "The simulator goes on from its own state. State right: the whole state after the step is the true one. Once "
         "changed: the same among the episodes whose true state is no longer the initial one. Some episodes end earlier."
     )
-    return Table("Drift by step", header, tuple(rows), note, keys=2)
-
-
-def heat(run: Results, axis: Callable[[Verdict], str], title: str) -> Table:
-    """One run by world or by tool, with stratum columns."""
-    rows = []
-    for name, verdicts in by(run.verdicts, axis).items():
-        changing = [verdict for verdict in verdicts if verdict.group in CHANGING]
-        rows.append(
-            (
-                name,
-                str(len(verdicts)),
-                rate_text(run.config_match(verdicts)),
-                rate_text(run.config_match(changing)),
-                rate_text(run.feedback_match(verdicts)),
-            )
-        )
-    header = (title, "samples", "Config Match", "on changes", "Feedback Match")
-    return Table(f"{run.label}: by {title}", header, tuple(rows))
+    return Table("Drift by step", header, tuple(rows), note, keys=len(keys))
 
 
 def paired(runs: Sequence[Results]) -> Table | None:
-    """Each pair of runs on the samples that both answered; None of fewer than two runs."""
+    """Each pair of runs of one suite on the samples that both answered; None where there is no such pair."""
     rows = []
     for (name, first), (other, second) in combinations(_named(runs), 2):
+        if first.suite.sha256 != second.suite.sha256:
+            continue
         a, b = _config_by_id(first), _config_by_id(second)
         shared = sorted(a.keys() & b.keys())
         if not shared:
@@ -217,12 +217,13 @@ def paired(runs: Sequence[Results]) -> Table | None:
 
 
 def as_csv(tables: Iterable[Table]) -> str:
-    """The rows of all tables, each with its table's title first."""
+    """The rows of all tables, each with its table's title first, and their remarks, each with ``note`` first."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for table in tables:
         writer.writerow(("table", *table.header))
         writer.writerows((table.title, *row) for row in table.rows)
+        writer.writerows(("note", table.title, remark) for remark in table.remarks)
     return out.getvalue()
 
 
@@ -252,30 +253,35 @@ def _published_rate(verdicts: Iterable[Verdict]) -> str:
 
 
 def _named(runs: Sequence[Results]) -> list[tuple[str, Results]]:
-    """The runs, best first, each with its simulator's name; runs of one simulator with their setting too, and where
+    """The runs as they rank, each with its simulator's name; runs of one simulator with their setting too, and where
     that is the same with their folder.
     """
-    ranked = sorted(runs, key=_rank)
-    labels = Counter(run.label for run in ranked)
-    settings = Counter((run.label, _setting_text(run)) for run in ranked)
+    labels = Counter(run.label for run in runs)
+    settings = Counter((run.label, setting_text(run)) for run in runs)
     named = []
-    for run in ranked:
+    for run in ranked(runs):
         parts = [run.label]
         if labels[run.label] > 1:
-            alike = settings[run.label, _setting_text(run)] > 1
-            parts.append(str(run.folder) if alike else _setting_text(run))
+            alike = settings[run.label, setting_text(run)] > 1
+            parts.append(str(run.folder) if alike else setting_text(run))
         named.append((", ".join(parts), run))
     return named
 
 
-def _setting_text(run: Results) -> str:
-    return run.settings.setting + (" boxed" if run.settings.boxed else "")
+def _suite_column(runs: Sequence[Results]) -> dict[str, tuple[str, ...]]:
+    """What a row says of its suite, by the suite's SHA-256: nothing where all runs have one."""
+    names = suite_names(runs)
+    return {sha256: (name,) if len(names) > 1 else () for sha256, name in names.items()}
 
 
-def _rank(run: Results) -> tuple[float, float, str]:
+def _suite_header(column: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return ("suite",) if len(column) > 1 else ()
+
+
+def _rank(run: Results) -> tuple[float, float, str, str]:
     config = run.config_match()
     value = -1.0 if config is None or config.value is None else config.value
-    return (-value, -(run.feedback_match().value or 0.0), run.label)
+    return (-value, -(run.feedback_match().value or 0.0), run.label, str(run.folder))
 
 
 def _count_text(run: Results) -> str:

@@ -3,7 +3,9 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from simia.bench.drift import DriftAnswer, DriftStep, compare
@@ -13,7 +15,7 @@ from simia.bench.published import PublishedVerdict, published_verdict
 from simia.bench.questions import chosen, ordered
 from simia.bench.run import ANSWERS, DRIFT, SUITE_FILE
 from simia.bench.sample import Sample
-from simia.bench.score import Score, score
+from simia.bench.score import Score, score, similarity
 from simia.bench.settings import BenchSettings
 from simia.bench.strata import CHANGING, Group, group_of
 from simia.bench.suite import Suite, read_suite
@@ -72,6 +74,16 @@ class Results:
     def feedback_match(self, verdicts: Iterable[Verdict] | None = None) -> Rate:
         """Feedback Match over ``verdicts``, all by default."""
         return Rate.of(verdict.score.feedback_match for verdict in (self.verdicts if verdicts is None else verdicts))
+
+    @cached_property
+    def similarity(self) -> float | None:
+        """The mean over all answers of how alike the observation's text is; None of no answer. Computed when asked."""
+        if not self.verdicts:
+            return None
+        return fmean(
+            1.0 if verdict.score.feedback_match else similarity(verdict.sample, verdict.prediction)
+            for verdict in self.verdicts
+        )
 
     def changing(self) -> tuple[Verdict, ...]:
         """Verdicts on calls that change something."""

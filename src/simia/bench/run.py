@@ -97,7 +97,9 @@ class Examination:
     @property
     def reason(self) -> str:
         """One sentence for the user: who is asked, and why."""
-        return f"the baseline {self.settings.model.name}" if self.cast is None else self.cast.reasons[0]
+        if self.cast is None:
+            return f"the baseline {(self.settings.model.name or '').removeprefix(PREFIX)}"
+        return self.cast.reasons[0]
 
     def baseline(self) -> Subject | None:
         """The subject where it is no model."""

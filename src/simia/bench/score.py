@@ -4,15 +4,21 @@ Config Match is true only if applying the predicted changes to the state gives e
 scorer of EnvSimBench looks at the true changes only; :mod:`simia.bench.published` has it, for comparison.
 """
 
-from collections.abc import Mapping
+import re
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from difflib import SequenceMatcher
+from itertools import islice
 
-from simia.bench.normal import same_observation
+from simia.bench.normal import NOT_JSON, parsed, same_observation
 from simia.bench.prediction import Prediction
 from simia.bench.sample import Sample
 from simia.errors import StateError
-from simia.types import Path, Put, State, StateDelta, differences, same
+from simia.types import Path, State, StateDelta, canonical_json, differences, same
+
+_WORD = re.compile(r'[^\s{}\[\]",:]+')
+_MOST_WORDS = 400
+_NEARLY = 0.999  # of words that are alike in texts that do not say the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +40,43 @@ class Score:
     wrong: tuple[Path, ...] = ()
 
     @property
+    def counts(self) -> "ChangeCounts":
+        """How many changes were right, missed, invented and wrong."""
+        return ChangeCounts(len(self.right), len(self.missed), len(self.invented), len(self.wrong))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeCounts:
+    """Changes of one or more predictions, counted."""
+
+    right: int = 0
+    missed: int = 0
+    invented: int = 0
+    wrong: int = 0
+
+    @property
+    def true(self) -> int:
+        """How many changes there were to predict."""
+        return self.right + self.wrong + self.missed
+
+    @property
     def precision(self) -> float | None:
         """The share of the predicted changes that are true; None where none was predicted."""
-        made = len(self.right) + len(self.wrong) + len(self.invented)
-        return len(self.right) / made if made else None
+        made = self.right + self.wrong + self.invented
+        return self.right / made if made else None
 
     @property
     def recall(self) -> float | None:
         """The share of the true changes that were predicted; None where nothing changed."""
-        true = len(self.right) + len(self.wrong) + len(self.missed)
-        return len(self.right) / true if true else None
+        return self.right / self.true if self.true else None
+
+    def __add__(self, other: "ChangeCounts") -> "ChangeCounts":
+        return ChangeCounts(
+            self.right + other.right,
+            self.missed + other.missed,
+            self.invented + other.invented,
+            self.wrong + other.wrong,
+        )
 
 
 def score(sample: Sample, prediction: Prediction, *, with_changes: bool = True) -> Score:
@@ -97,6 +130,24 @@ def _compared(before: State, predicted: State, truth: State, feedback: bool, err
     )
 
 
-def spelled(delta: StateDelta) -> Mapping[str, Any]:
-    """The changes of ``delta`` for a person: path to value, or to None where the key goes away."""
-    return {" > ".join(change.path): change.value if isinstance(change, Put) else None for change in delta.changes}
+def similarity(sample: Sample, prediction: Prediction) -> float:
+    """How alike the words of the two observations are, from 0 to 1; 1 exactly where they say the same.
+
+    Words are what stands between white space and the punctuation of JSON, JSON with its keys sorted; of each side the
+    first 400 count. It is no verdict: an id of one other digit is a wrong observation, and nearly the same text.
+    Takes up to some 20 ms.
+    """
+    shown = prediction.observation
+    if shown is None:
+        return 0.0
+    if same_observation(shown, sample.observation):
+        return 1.0
+    alike = SequenceMatcher(None, _words(shown), _words(sample.observation), autojunk=False).ratio()
+    return min(alike, _NEARLY)
+
+
+def _words(text: str) -> list[str]:
+    value = parsed(text)
+    with suppress(RecursionError):
+        text = text if value is NOT_JSON else canonical_json(value).decode()
+    return [word.group() for word in islice(_WORD.finditer(text), _MOST_WORDS)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from simia.cli import bench_data
+from simia.cli import bench_data, bench_fidelity
 from simia.cli.console import examples, is_terminal, result, result_facts, result_table, result_text, say
 from simia.cli.errors import ExitCode, exit_code_of, tell, writing
 from simia.cli.resuming import all_words, demand_folder, same_command, without_ceiling
@@ -29,6 +29,7 @@ app = typer.Typer(
     help="Measure simulators against executable worlds: [cyan]run[/cyan], [cyan]report[/cyan], [cyan]build[/cyan].",
 )
 bench_data.add_to(app)
+bench_fidelity.add_to(app)
 
 T = TypeVar("T")
 
@@ -141,10 +142,8 @@ def report(
     tables = [table for table in found if table is not None and table.rows]
     for table in tables:
         _print(table)
-    for path, text in (
-        (markdown, "\n".join(table.as_markdown() for table in tables)),
-        (csv, leaderboard.as_csv(tables)),
-    ):
+    texts = (markdown, "\n".join(table.as_markdown() for table in tables)), (csv, leaderboard.as_csv(tables))
+    for path, text in texts:
         if path is not None:
             _write(path, text)
     if html is not None:
@@ -253,6 +252,8 @@ def _rehearse(examination: "Examination", resumed: Path | None, *, quiet: bool) 
 def _print(table: "Table") -> None:
     """The table; on a terminal that is too narrow in parts, each with the columns that say what a row is about."""
     result(table.title)
+    for remark in table.remarks:
+        result_text(remark)
     for columns in _parts(table):
         result_table(
             [table.header[place] for place in columns],

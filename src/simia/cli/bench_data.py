@@ -1,4 +1,4 @@
-"""The commands of ``simia bench`` that make data: suites, transitions, training pairs; and the check of a run."""
+"""The commands of ``simia bench`` that make data: suites, transitions, training pairs."""
 
 import os
 import shlex
@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simia.cli.console import examples, result, result_facts, result_json, result_table, say
-from simia.cli.runs import open_run
+from simia.cli.console import examples, result, result_table, say
 from simia.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simia.bench.collect import Walk
-    from simia.bench.fidelity import Fidelity
     from simia.bench.sample import Sample
     from simia.bench.sampling import Drawn
     from simia.worlds import World
@@ -58,13 +56,6 @@ def add_to(app: typer.Typer) -> None:
             "simia bench sft data/simulator library campus tau2:retail --mix complex=4000 --format trl",
         ),
     )(sft)
-    app.command(
-        rich_help_panel=panel,
-        epilog=examples(
-            "simia bench fidelity runs/first --world shop",
-            "simia bench fidelity runs/retail --world tau2:retail --json",
-        ),
-    )(fidelity)
 
 
 def build(
@@ -72,7 +63,12 @@ def build(
     worlds: WorldsArgument = None,
     source: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="Draw from a file of simia bench collect.", show_default=False),
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Draw from a file of simia bench collect; without WORLD it is read twice.",
+            show_default=False,
+        ),
     ] = None,
     name: Annotated[
         str | None, typer.Option(help="The suite's name; without it the file's.", show_default=False)
@@ -97,8 +93,10 @@ def build(
 
     if not file.name.endswith(SUFFIX):
         raise ConfigError(f"a suite is called *{SUFFIX}, not {file.name}")
-    harvested = None if source is None else list(read_transitions(source))
-    names = worlds or (ours.BENCHMARK if harvested is None else sorted({sample.world for sample in harvested}))
+    if worlds:
+        names = worlds
+    else:
+        names = list(ours.BENCHMARK) if source is None else sorted({one.world for one in read_transitions(source)})
     built = make(
         SuitePlan(
             name=name or file.name.removesuffix(SUFFIX),
@@ -110,7 +108,7 @@ def build(
         ),
         _opened(names),
         _say_count,
-        harvested=harvested,
+        harvested=None if source is None else read_transitions(source),
     )
     digest = write_suite(file, built.head, built.episodes, built.samples)
     _show_cells(built.head.quotas, built.drawn)
@@ -219,57 +217,6 @@ def sft(
     for file in pairs.files:
         result(str(folder / file.path))
     result(str(folder / "README.md"))
-
-
-def fidelity(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a simia synth run.", show_default=False)],
-    world: Annotated[str, typer.Option(help="The executable world that the run is about.", show_default=False)],
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Check at most so many conversations.", show_default=False)
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every call.")] = False,
-) -> None:
-    """Execute every call of a run's conversations in an executable world, and say how true they are."""
-    from dataclasses import asdict
-
-    from simia.bench.fidelity import check_run
-    from simia.worlds.door import open_world
-
-    open_run(run).close()
-    found = check_run(run, open_world(world), limit=limit)
-    if as_json:
-        result_json({"world": found.world, "trajectories": [asdict(one) for one in found.trajectories]})
-        return
-    _show_fidelity(found)
-
-
-def _show_fidelity(found: "Fidelity") -> None:
-    from simia.bench.leaderboard import interval_text, rate_text
-
-    started = found.started()
-    words = {"own": "their own initial state", "seed": "their seed's", "nowhere": "none that fits: not executed"}
-    result_facts(
-        [
-            ("conversations", f"{len(found.trajectories):,} with {len(found.calls):,} calls"),
-            ("started from", ", ".join(f"{words[key]} {count:,}" for key, count in sorted(started.items()))),
-            ("calls that fit", interval_text(found.valid)),
-            ("accepted", f"{interval_text(found.accepted)} by the world"),
-            ("errors agree", interval_text(found.errors)),
-            ("observations", f"{interval_text(found.observations)} right"),
-            ("states", f"{interval_text(found.states)} right, after each call"),
-            ("faithful", f"{interval_text(found.faithful)} of the conversations, to the end"),
-            (
-                "first divergence",
-                "-" if found.median_divergence is None else f"call {found.median_divergence:g} (median)",
-            ),
-        ]
-    )
-    result()
-    rows = [
-        (tool, str(accepted.count), rate_text(accepted), rate_text(observed))
-        for tool, (accepted, observed) in found.by_tool().items()
-    ]
-    result_table(("tool", "executed", "accepted", "observation right"), rows, numbers=(1, 2, 3))
 
 
 def _opened(names: "list[str] | tuple[str, ...]") -> "dict[str, World]":

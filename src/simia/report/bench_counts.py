@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from simia.bench.intervals import Rate
 from simia.bench.leaderboard import rate_text
 from simia.bench.results import Verdict, by
+from simia.bench.score import ChangeCounts
 from simia.bench.strata import GROUPS, Group
 from simia.report.bench_entries import GROUP_WORDS, Entry
 from simia.report.charts import count_text, share_text
@@ -112,17 +113,18 @@ def went_wrong(shown: Sequence[Entry]) -> list[WrongRow]:
         *(row(word.replace("_", " "), _problem_count(word), level=1) for word in words),
         row("wrong next state", state(lambda tally: tally.wrong_states)),
         row("wrong observation", lambda tally: count_text(tally.wrong_observations)),
+        row("mean text similarity, 0 to 1", lambda tally: tally.similarity, level=1),
         row("though the state is right", state(lambda tally: tally.only_observation), level=1),
         row("wrong error flag", lambda tally: count_text(sum(tally.flags))),
         row("the world refused, the simulator did not", lambda tally: count_text(tally.flags[0]), level=1),
         row("the simulator refused, the world did not", lambda tally: count_text(tally.flags[1]), level=1),
         row("not said", lambda tally: count_text(tally.flags[2]), level=1),
-        row("true changes", state(lambda tally: tally.right + tally.wrong + tally.missed)),
-        row("missed", state(lambda tally: tally.missed), level=1),
-        row("given another value", state(lambda tally: tally.wrong), level=1),
-        row("invented changes", state(lambda tally: tally.invented)),
-        row("precision over changes", lambda tally: tally.precision),
-        row("recall over changes", lambda tally: tally.recall),
+        row("true changes", state(lambda tally: tally.changes.true)),
+        row("missed", state(lambda tally: tally.changes.missed), level=1),
+        row("given another value", state(lambda tally: tally.changes.wrong), level=1),
+        row("invented changes", state(lambda tally: tally.changes.invented)),
+        row("precision over changes", lambda tally: _share(tally.changes.precision)),
+        row("recall over changes", lambda tally: _share(tally.changes.recall)),
     ]
 
 
@@ -137,10 +139,8 @@ class _Tally:
     wrong_observations: int
     only_observation: int
     flags: tuple[int, int, int]
-    right: int
-    wrong: int
-    missed: int
-    invented: int
+    similarity: str
+    changes: ChangeCounts
 
     @classmethod
     def of(cls, entry: Entry) -> "_Tally":
@@ -159,24 +159,14 @@ class _Tally:
             wrong_observations=sum(not score.feedback_match for score in scores),
             only_observation=sum(score.config_match is True and not score.feedback_match for score in scores),
             flags=(flags.count((True, False)), flags.count((False, True)), sum(said is None for _, said in flags)),
-            right=sum(len(score.right) for score in scores),
-            wrong=sum(len(score.wrong) for score in scores),
-            missed=sum(len(score.missed) for score in scores),
-            invented=sum(len(score.invented) for score in scores),
+            similarity="-" if entry.run.similarity is None else f"{entry.run.similarity:.2f}",
+            changes=sum((score.counts for score in scores), ChangeCounts()),
         )
-
-    @property
-    def precision(self) -> str:
-        return _share(self.right, self.right + self.wrong + self.invented)
-
-    @property
-    def recall(self) -> str:
-        return _share(self.right, self.right + self.wrong + self.missed)
 
 
 def _problem_count(word: str) -> Callable[[_Tally], str]:
     return lambda tally: count_text(tally.problems.get(word, 0))
 
 
-def _share(part: int, whole: int) -> str:
-    return share_text(part / whole) if whole else "-"
+def _share(share: float | None) -> str:
+    return "-" if share is None else share_text(share)

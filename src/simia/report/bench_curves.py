@@ -7,15 +7,17 @@ from markupsafe import Markup
 
 from simia.bench.drift import DriftStep
 from simia.bench.intervals import Rate
-from simia.bench.leaderboard import PublishedRow, Table, published_rows, rate_text
-from simia.bench.results import Verdict, by
+from simia.bench.leaderboard import Table, rate_text
+from simia.bench.reference import PublishedRow, published_notes, published_rows
+from simia.bench.results import by
+from simia.bench.sizes import BEYOND, LARGEST, REFUSED, size_bucket
 from simia.report.bench_entries import Entry
 from simia.report.lines import Line, Reference, Tick, rates_chart
 
-_LARGEST = 12  # what the published suite ends with
-_FAILED, _BEYOND = -1, _LARGEST + 1
-_REFERENCES = "published, other samples, released rule: a reference, no comparison"
-_PUBLISHED = "(published, other samples, released rule)"
+_REFERENCES = (
+    "published, other samples, released rule: a reference, no comparison (published: 0 changes, refusals included)"
+)
+_PUBLISHED = "(published, other samples, released rule; 0 changes with refusals included)"
 _MOST_STEPS = 24
 
 
@@ -37,9 +39,9 @@ def cliff(shown: Sequence[Entry]) -> Curve | None:
     seeing = [entry for entry in shown if not entry.is_hidden and entry.run.verdicts]
     if not seeing:
         return None
-    sizes = {entry.place: by(entry.run.verdicts, _size) for entry in seeing}
+    sizes = {entry.place: by(entry.run.verdicts, lambda verdict: size_bucket(verdict.sample)) for entry in seeing}
     met = {size for groups in sizes.values() for size in groups}
-    axis = [size for size in range(_FAILED, _BEYOND + 1) if size in met or 0 <= size <= _LARGEST]
+    axis = [size for size in range(REFUSED, BEYOND + 1) if size in met or 0 <= size <= LARGEST]
     ticks = [_size_tick(size, {len(groups.get(size, ())) for groups in sizes.values()}) for size in axis]
     lines = [
         Line(
@@ -53,7 +55,7 @@ def cliff(shown: Sequence[Entry]) -> Curve | None:
         )
         for entry in seeing
     ]
-    references = [_published(row, axis.index(0)) for row in published_rows()]
+    references = [_published(row, axis) for row in published_rows()]
     title = "Config Match by number of changes"
     chart = rates_chart(title, ticks, lines, references)
     return Curve(title, chart, seeing, _table(title, ticks, lines), _REFERENCES)
@@ -61,9 +63,9 @@ def cliff(shown: Sequence[Entry]) -> Curve | None:
 
 def published_table() -> Table:
     """The reference lines of :func:`cliff` in numbers."""
-    header = ("model", *map(str, range(7)), "7-12")
+    header = ("model", "0, refusals included", *map(str, range(1, 7)), "7-12")
     rows = tuple((row.model, *(f"{value:.0f} %" for value in row.by_size)) for row in published_rows())
-    return Table("Published", header, rows)
+    return Table("Published", header, rows, published_notes())
 
 
 def drift_curves(shown: Sequence[Entry]) -> list[Curve]:
@@ -80,23 +82,21 @@ def drift_curves(shown: Sequence[Entry]) -> list[Curve]:
     return curves
 
 
-def _size(verdict: Verdict) -> int:
-    return _FAILED if verdict.sample.is_error else min(verdict.sample.size, _BEYOND)
-
-
 def _size_tick(size: int, counts: set[int]) -> Tick:
     below = str(max(counts))
-    if size == _FAILED:
+    if size == REFUSED:
         return Tick("refused calls", "ref.", below)
-    if size == _BEYOND:
-        return Tick(f"more than {_LARGEST} changes", f">{_LARGEST}", below)
+    if size == BEYOND:
+        return Tick(f"more than {LARGEST} changes", f">{LARGEST}", below)
     return Tick({0: "no change", 1: "1 change"}.get(size, f"{size} changes"), str(size), below)
 
 
-def _published(row: PublishedRow, zero: int) -> Reference:
-    single, last = row.by_size[:-1], row.by_size[-1]
-    values = [(zero + size, value / 100) for size, value in enumerate(single)]
-    values += [(zero + size, last / 100) for size in (len(single), _LARGEST)]
+def _published(row: PublishedRow, axis: Sequence[int]) -> Reference:
+    """A line that is level where one figure stands for several places: refused calls and 0, and 7 to 12."""
+    zero, single, last = axis.index(0), row.by_size[:-1], row.by_size[-1]
+    values = [(axis.index(REFUSED), single[0] / 100)] if REFUSED in axis else []
+    values += [(zero + size, value / 100) for size, value in enumerate(single)]
+    values += [(zero + size, last / 100) for size in (len(single), LARGEST)]
     return Reference(row.model, values, _PUBLISHED)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from simia.bench.baselines import PREFIX
 from simia.bench.intervals import Rate
+from simia.bench.leaderboard import ranked, setting_text
+from simia.bench.remarks import remarks
 from simia.bench.results import Results, Verdict
 from simia.bench.strata import Group
 from simia.report.charts import count_text, share_text
@@ -57,10 +59,10 @@ class Entry:
 
 def entries(runs: Sequence[Results]) -> list[Entry]:
     """``runs`` as the leaderboard ranks them. Runs of one model are told apart by setting, then folder, then number."""
-    ranked = sorted(runs, key=_rank)
-    names = [run.label or "no model" for run in ranked]
+    order = ranked(runs)
+    names = [run.label or "no model" for run in order]
     further: tuple[Callable[[Results, int], str], ...] = (
-        lambda run, place: run.settings.setting + (", boxed" if run.settings.boxed else ""),
+        lambda run, place: setting_text(run),
         lambda run, place: run.folder.name,
         lambda run, place: str(place + 1),
     )
@@ -68,15 +70,9 @@ def entries(runs: Sequence[Results]) -> list[Entry]:
         counts = Counter(names)
         names = [
             name if counts[name] == 1 else f"{name} · {word(run, place)}"
-            for place, (name, run) in enumerate(zip(names, ranked, strict=True))
+            for place, (name, run) in enumerate(zip(names, order, strict=True))
         ]
-    return [Entry(place, name, run) for place, (name, run) in enumerate(zip(names, ranked, strict=True))]
-
-
-def _rank(run: Results) -> tuple[float, float, str]:
-    config = run.config_match()
-    value = -1.0 if config is None or config.value is None else config.value
-    return (-value, -(run.feedback_match().value or 0.0), run.label)
+    return [Entry(place, name, run) for place, (name, run) in enumerate(zip(names, order, strict=True))]
 
 
 def lead(shown: Sequence[Entry]) -> str:
@@ -121,20 +117,9 @@ def sentence(entry: Entry) -> str:
 
 def warnings(shown: Sequence[Entry]) -> Iterator[str]:
     """What a reader must know before the numbers."""
-    if len({entry.run.suite.sha256 for entry in shown}) > 1:
-        yield "The runs were not measured on the same suite: their rates do not compare."
-    elif len({frozenset(v.sample.id for v in entry.run.verdicts) for entry in shown}) > 1:
-        yield "The runs did not answer the same samples: their rates compare only roughly; the pairs below do."
+    yield from remarks([(entry.name, entry.run) for entry in shown])
     for entry in shown:
         run = entry.run
-        if not run.is_complete:
-            answered, asked = count_text(len(run.verdicts)), count_text(run.asked)
-            yield f"{entry.name}: incomplete, {answered} of {asked} samples have an answer. Its rates are over those."
-        if run.unanswered:
-            yield (
-                f"{entry.name}: {count_text(run.unanswered)} of {count_text(run.asked)} samples have no answer, "
-                "through no fault of the simulator. They are in no rate; --resume asks them again."
-            )
         if entry.is_hidden:
             yield f"{entry.name}: hidden setting, so that there is no Config Match; Feedback Match stands in its place."
         if run.settings.model.name == f"{PREFIX}oracle" and any(not entry.is_right(v) for v in run.verdicts):

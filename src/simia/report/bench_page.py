@@ -8,7 +8,8 @@ import orjson
 from markupsafe import Markup
 
 from simia import __version__
-from simia.bench.leaderboard import paired, published_source
+from simia.bench.leaderboard import paired
+from simia.bench.reference import published_source
 from simia.bench.results import Results
 from simia.bench.strata import GROUPS
 from simia.report.bench_counts import by_tool, by_world, went_wrong

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from simia.bench.leaderboard import GROUP_NAMES, leaderboard, published_rows, released_rule
+from simia.bench.leaderboard import GROUP_NAMES, SIMILARITY, SIMILARITY_NOTE, leaderboard, released_rule
+from simia.bench.reference import published_rows
 from simia.bench.strata import GROUPS
 from simia.report.bench_entries import GROUP_WORDS, Entry
 from simia.report.lines import interval_bar, swatch
@@ -45,9 +46,9 @@ class PageTable:
 
 
 def board(shown: Sequence[Entry]) -> PageTable:
-    """The leaderboard."""
+    """The leaderboard. Its remarks are the page's warnings, and similarity stands under what went wrong."""
     table = leaderboard([entry.run for entry in shown])
-    order = _order(table.header)
+    order = [place for place in _order(table.header) if table.header[place] != SIMILARITY]
     rows = []
     for entry, words in zip(shown, table.rows, strict=True):
         rates = {"Config Match": entry.run.config_match(), "Feedback Match": entry.run.feedback_match()}
@@ -55,7 +56,7 @@ def board(shown: Sequence[Entry]) -> PageTable:
         cells = [Cell(words[place], bars.get(table.header[place], _NOTHING)) for place in order]
         rows.append(Row(entry.name, cells, swatch(entry.place)))
     header = [table.header[0], *(table.header[place] for place in order)]
-    return PageTable([_HEADER.get(name, name) for name in header], rows, table.note)
+    return PageTable([_HEADER.get(name, name) for name in header], rows, table.note.removesuffix(SIMILARITY_NOTE))
 
 
 def released(shown: Sequence[Entry]) -> PageTable:

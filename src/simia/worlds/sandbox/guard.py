@@ -7,9 +7,9 @@ import weakref
 from simia.errors import ConfigError, FormatError, SandboxViolation
 from simia.formats.calls import dump_json, load_json
 from simia.types import JsonObject
-from simia.worlds.sandbox.child.walls import WALLS
 from simia.worlds.sandbox.limits import Limits
 from simia.worlds.sandbox.process import Child, Stopped
+from simia.worlds.sandbox.reply import read_reply
 
 _MIB = 1 << 20
 _START_S = 60.0
@@ -20,7 +20,8 @@ _OWN = "an environment lives in its own attributes: take that out of its code"
 _ADVICE = {
     "imports": "simia.worlds.sandbox.child.modules lists what may be imported",
     "memory": "let it hold less, or give more by Limits(memory_mib=...)",
-    "output": "let it return and print less, or take more by Limits(reply_mib=...)",
+    "output": "let it keep, return and print less, or take more by Limits(reply_mib=...)",
+    "reply": "it keeps or returns what has no JSON, or wrote the answer itself: read the code before you use it again",
     "time": "let it end, or wait longer by Limits(seconds=...)",
 }
 
@@ -47,7 +48,8 @@ class Guard:
         self.walls: tuple[str, ...] = ()
 
     def ask(self, doing: str, request: JsonObject, state: JsonObject | None = None) -> JsonObject:
-        """The reply to ``request``. ``doing`` says in an error what it was for.
+        """The reply to ``request``, which with a ``state`` is a call, in the shape that
+        :func:`~simia.worlds.sandbox.reply.read_reply` knows. ``doing`` says in an error what it was for.
 
         Raises:
             SandboxViolation: the code ran into a wall.
@@ -60,7 +62,8 @@ class Guard:
             text = "".join(f"{dump_json(line)}\n" for line in lines)
             begun = time.monotonic()
             try:
-                reply = _read(child.exchange(text.encode(), self._limits.seconds), self._asked)
+                line = child.exchange(text.encode(), self._limits.seconds)
+                reply = read_reply(line, self._asked, of_call=state is not None, most_mib=self._limits.reply_mib)
             except BaseException as cause:
                 self._end()  # an answer that nobody waited for must not become that of the next request
                 if isinstance(cause, Stopped):
@@ -106,16 +109,3 @@ class Guard:
             f"{doing} in the world {self._name!r} was stopped ({stopped.wall}: {stopped}): {advice}",
             stopped.wall,
         )
-
-
-def _read(line: bytes, asked: int) -> JsonObject:
-    """The reply in ``line``. It may be forged: what comes from the child is believed in no more than its shape."""
-    try:
-        reply = load_json(line)
-    except FormatError:
-        reply = None
-    if isinstance(reply, dict) and reply.get("wall") in WALLS:
-        raise Stopped(reply["wall"], str(reply.get("attempt"))[:300])
-    if not isinstance(reply, dict) or reply.get("id") != asked:
-        raise Stopped("output", "something in the pipe of the sandbox that is no answer")
-    return reply

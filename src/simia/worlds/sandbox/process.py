@@ -79,7 +79,7 @@ class Child:
             self._send(request, deadline)
         reply = self._receive(deadline)
         if reply.find(b"\n") != len(reply) - 1:
-            raise Stopped("output", "something in the pipe of the sandbox that is no answer")
+            raise Stopped("reply", "something in the pipe beside the answer")
         return reply
 
     def end(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from simia.errors import ConfigError, SandboxViolation, SchemaError
+from simia.errors import ConfigError, SchemaError
 from simia.formats.calls import dump_json
 from simia.seeds.calls import call_problem
 from simia.seeds.declared import check_schemas
@@ -75,7 +75,7 @@ class SandboxedWorld(World):
                 f"the class {class_name} of the world {name!r} cannot be made: {reply['error']}; correct it"
             )
         try:
-            self._new = _state_in(reply) or {}
+            self._new: State = reply["state"]
             self.spec = WorldSpec(
                 name=name,
                 policy=policy,
@@ -83,7 +83,7 @@ class SandboxedWorld(World):
                 state_schema={"type": "object"},
                 licence=licence,
             )
-        except (ValidationError, SchemaError, TypeError, KeyError) as cause:
+        except (ValidationError, SchemaError) as cause:
             self.close()
             raise ConfigError(f"the methods of {class_name} in the world {name!r} are no tools: {cause}") from cause
         if not self.spec.tools:
@@ -141,21 +141,14 @@ class SandboxedWorld(World):
             return _refused({"error": problem}), state
         seed = int(content_id([call.name, call.arguments, state])[:16], 16)
         request = {"seed": seed, "tool": call.name, "arguments": call.arguments}
-        doing = f"the call of {call.name}"
-        reply = self._guard.ask(doing, request, state)
+        reply = self._guard.ask(f"the call of {call.name}", request, state)
         if "error" in reply:
             return _refused({"error": reply["error"]}), state
-        result = reply.get("result")
+        result = reply["result"]
         if _is_refusal(result):
             return _refused(result), state
-        try:
-            after = _state_in(reply)
-            after = state if after is None else after
-            return Transition(observation=_shown(result), delta=StateDelta.between(state, after)), after
-        except (TypeError, RecursionError) as cause:
-            raise SandboxViolation(
-                f"{doing} left what is no state of the world {self.spec.name!r}", "output"
-            ) from cause
+        after: State = state if reply["state"] is None else reply["state"]
+        return Transition(observation=_shown(result), delta=StateDelta.between(state, after)), after
 
     def close(self) -> None:
         """End the child process. The next call starts another."""
@@ -179,13 +172,6 @@ def _tool(described: JsonObject) -> ToolSpec:
     tool = ToolSpec(name=described["name"], description=description, parameters=parameters)
     check_schemas(tool)
     return tool
-
-
-def _state_in(reply: JsonObject) -> State | None:
-    state = reply["state"]
-    if not isinstance(state, dict | None):
-        raise TypeError("the state is no object")
-    return state
 
 
 def _is_refusal(result: Any) -> bool:

@@ -24,9 +24,8 @@ from .plain import NoJson, text_of
 from .schemas import tools_of
 from .strange import Strange
 from .walls import give_up_root, limit, silence, wall_of_import, watch
-from .wire import OUT_OF_MEMORY, Wire, dumps, loads
+from .wire import MOST_TOLD, OUT_OF_MEMORY, Wire, dumps, loads
 
-_MOST_TOLD = 2000
 _RECURSION = 1000
 
 _exit = os._exit
@@ -100,4 +99,4 @@ def _sentence(raised: BaseException) -> str:
 
 
 def _told(text: str) -> str:
-    return dumps(text.encode(errors="replace").decode()[:_MOST_TOLD])
+    return dumps(text.encode(errors="replace").decode()[:MOST_TOLD])

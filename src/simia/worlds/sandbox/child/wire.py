@@ -8,6 +8,8 @@ _CHUNK = 1 << 20
 _STOPPED = 86
 OUT_OF_MEMORY = 87
 """The exit code that says so where there is no memory left for words."""
+MOST_TOLD = 2000
+"""So many characters of an error of strange code are told."""
 
 # Bound before strange code is loaded, which may put other functions in their place.
 _read = os.read
