@@ -193,8 +193,8 @@ def test_a_boxed_simulator_is_told_what_is_wrong_and_answers_again(suite: Suite,
 
 def test_a_boxed_simulator_that_stays_wrong_is_inadmissible(suite: Suite, sample: Sample) -> None:
     prediction, model = answered(suite, sample, "a", "b", boxed=True, max_repairs=1)
-    assert prediction.problem.startswith("inadmissible: the simulated tool ")
-    assert prediction.changes is None
+    assert prediction.problem.startswith("inadmissible: the reply holds no JSON")
+    assert (prediction.changes, prediction.reply) == (None, "b")
     assert len(model.requests) == 2
 
 

@@ -14,9 +14,10 @@ from simia.bench.prediction import (
 from simia.bench.sample import Sample, without_sources
 from simia.bench.settings import BenchSettings, Setting
 from simia.bench.suite import Suite
-from simia.errors import ConfigError, ContextOverflow, FormatError, RequestRefused, SimulatorError
+from simia.errors import ConfigError, ContextOverflow, FormatError, RequestRefused
 from simia.formats.json_text import read_json
 from simia.simulate import SimulateSettings
+from simia.simulate.asking import Inadmissible
 from simia.simulate.constrained import ConstrainedDynamics
 from simia.simulate.schemas import answer_schema
 from simia.simulate.tracked import TrackedDynamics
@@ -112,10 +113,10 @@ class ModelSubject:
         return read_prediction(value, with_changes=self._setting != "hidden", reply=reply.text)
 
     async def _boxed_answer(self, sample: Sample) -> Prediction:
-        try:
-            return Prediction.of(await self._dynamics.transition(self.query(sample)))
-        except SimulatorError as cause:
-            return Prediction(problem=f"{INADMISSIBLE}: {cause}")
+        answer = await self._dynamics.propose(self.query(sample))
+        if isinstance(answer, Inadmissible):
+            return Prediction(problem=f"{INADMISSIBLE}: {answer.reason}", reply=answer.text)
+        return Prediction.of(answer.value).model_copy(update={"reply": answer.text})
 
     def _seen(self, spec: WorldSpec) -> WorldSpec:
         return spec if self._setting == "constrained" else without_sources(spec)

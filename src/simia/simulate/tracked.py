@@ -9,7 +9,7 @@ from simia.formats.calls import dump_json
 from simia.prompts import fence, load
 from simia.seeds.calls import call_problem
 from simia.seeds.invariants import violations
-from simia.simulate.asking import ask, must
+from simia.simulate.asking import Answer, Inadmissible, ask, must
 from simia.simulate.history import shown_history
 from simia.simulate.parts import remembered, tool_lines
 from simia.simulate.planned import Draws
@@ -112,16 +112,23 @@ class TrackedDynamics:
         Raises:
             SimulatorError: every proposal of the model was inadmissible; the message has the last reason.
         """
+        answer = await self.propose(query)
+        return must(answer, f"the simulated tool {query.call.name!r}").value
+
+    async def propose(self, query: TransitionQuery) -> Answer[Transition] | Inadmissible:
+        """The first admissible proposal of the model with the reply that made it, or the last inadmissible one and why.
+        A call that does not fit is answered without a reply.
+        """
         problem = call_problem(query.world, query.call)
         if problem is not None:
             delta = None if tracked_state(query.world, query.state) is None else StateDelta()
-            return Transition(observation=dump_json({"error": problem}), is_error=True, delta=delta)
+            refused = Transition(observation=dump_json({"error": problem}), is_error=True, delta=delta)
+            return Answer(refused, repaired=False, text="")
 
         def read(value: Any) -> Transition:
             return _read(value, query)
 
-        answer = await ask(self._model, self.request(query), read, self._settings.max_repairs)
-        return must(answer, f"the simulated tool {query.call.name!r}").value
+        return await ask(self._model, self.request(query), read, self._settings.max_repairs)
 
     def _system(self, query: TransitionQuery, *, tracked: bool) -> SystemMessage:
         """What all calls in a world share."""
