@@ -6,7 +6,7 @@ given the keys of all rows.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +36,19 @@ def write_transitions(path: Path, samples: Iterable[Sample]) -> int:
     scratch = path.with_name(path.name + ".new")
     with disk(path, "make the folder of"):
         path.parent.mkdir(parents=True, exist_ok=True)
-    try:
+    with ExitStack() as unfinished:
+        unfinished.callback(_forget, scratch)
         count = _write_lines(scratch, samples) if path.suffix == ".jsonl" else _write_parquet(scratch, samples)
         with disk(scratch, "write"), scratch.open("rb") as file:
             sync_data(file.fileno())
-    except BaseException:
-        with suppress(OSError):
-            scratch.unlink(missing_ok=True)
-        raise
+        unfinished.pop_all()
     put_in_place(scratch, path)
     return count
+
+
+def _forget(scratch: Path) -> None:
+    with suppress(OSError):
+        scratch.unlink(missing_ok=True)
 
 
 def read_transitions(path: Path) -> Iterator[Sample]:

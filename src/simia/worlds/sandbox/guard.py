@@ -3,6 +3,7 @@
 import threading
 import time
 import weakref
+from contextlib import ExitStack
 
 from simia.errors import ConfigError, FormatError, SandboxViolation
 from simia.formats.calls import dump_json, load_json
@@ -61,14 +62,14 @@ class Guard:
             lines = [{"id": self._asked, **request}] if state is None else [{"id": self._asked, **request}, state]
             text = "".join(f"{dump_json(line)}\n" for line in lines)
             begun = time.monotonic()
-            try:
-                line = child.exchange(text.encode(), self._limits.seconds)
-                reply = read_reply(line, self._asked, of_call=state is not None, most_mib=self._limits.reply_mib)
-            except BaseException as cause:
-                self._end()  # an answer that nobody waited for must not become that of the next request
-                if isinstance(cause, Stopped):
+            with ExitStack() as unanswered:
+                unanswered.callback(self._end)  # what nobody waited for must not answer the next request
+                try:
+                    line = child.exchange(text.encode(), self._limits.seconds)
+                    reply = read_reply(line, self._asked, of_call=state is not None, most_mib=self._limits.reply_mib)
+                except Stopped as cause:
                     raise self._violation(doing, cause) from None
-                raise
+                unanswered.pop_all()
             self._used += time.monotonic() - begun
             return reply
 
