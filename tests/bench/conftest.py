@@ -1,5 +1,6 @@
 """A small suite of every world of the benchmark, and models that answer it from a script."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,6 +9,9 @@ import pytest
 
 from simia import worlds
 from simia.bench.build import SuitePlan, build
+from simia.bench.results import Results, read_results
+from simia.bench.run import Examination, measure
+from simia.bench.settings import BenchSettings
 from simia.bench.strata import PUBLISHED, scaled
 from simia.bench.suite import Suite, read_suite, write_suite
 from simia.models.cast import Cast
@@ -42,6 +46,21 @@ def suite_file(tmp_path_factory: pytest.TempPathFactory, benchmark_worlds: dict[
 def suite(suite_file: Path) -> Suite:
     """The same, read."""
     return read_suite(suite_file)
+
+
+@pytest.fixture(scope="session")
+def baselines(suite_file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
+    """Finished runs of all baselines, which followed an episode of every world."""
+    home = tmp_path_factory.mktemp("runs")
+    found = {}
+    for name in ("oracle", "do-nothing", "echo", "nearest"):
+        settings = BenchSettings.model_validate(
+            {"suite": str(suite_file), "model": {"name": f"baseline:{name}"}, "drift": 1}
+        )
+        examination = Examination(settings, read_suite(suite_file), suite_file, None, worlds.load)
+        asyncio.run(measure(examination, home / name))
+        found[name] = read_results(home / name)
+    return found
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """Runs side by side: rows, their order, paired comparison, drift by step, and the tables as text."""
 
 import asyncio
-import csv
-import io
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +13,6 @@ from simia.bench.build import SuitePlan, build
 from simia.bench.intervals import Rate
 from simia.bench.leaderboard import (
     Table,
-    as_csv,
     by_size,
     drift_table,
     interval_text,
@@ -41,21 +38,6 @@ from simia.worlds import World
 Measure = Callable[..., Results]
 SMALL = SuitePlan(name="other", examples=1, drift=1)
 SUCCESS = '{"observation": {"success": true}, "is_error": false, "changes": []}'
-
-
-@pytest.fixture(scope="module")
-def baselines(suite_file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
-    """Finished runs of all baselines, which followed an episode of every world."""
-    home = tmp_path_factory.mktemp("runs")
-    found = {}
-    for name in ("oracle", "do-nothing", "echo", "nearest"):
-        settings = BenchSettings.model_validate(
-            {"suite": str(suite_file), "model": {"name": f"baseline:{name}"}, "drift": 1}
-        )
-        examination = Examination(settings, read_suite(suite_file), suite_file, None, worlds.load)
-        asyncio.run(measure(examination, home / name))
-        found[name] = read_results(home / name)
-    return found
 
 
 @pytest.fixture
@@ -88,8 +70,8 @@ def test_the_best_stands_first(baselines: dict[str, Results]) -> None:
 
 def test_every_stratum_of_the_suite_has_its_column(baselines: dict[str, Results]) -> None:
     table = leaderboard([baselines["do-nothing"]])
-    assert table.header[4:-3] == ("failure", "no change", "1-2 changes", "3-6", "7-12")
-    assert table.rows[0][4:-3] == ("100 %", "100 %", "0 %", "0 %", "0 %")
+    assert table.header[4:-3] == ("refused", "no change", "1-2 changes", "3-6 changes", "7-12 changes")
+    assert [cell.partition(" (")[0] for cell in table.rows[0][4:-3]] == ["100 %", "100 %", "0 %", "0 %", "0 %"]
 
 
 def test_a_run_without_config_match_stands_last_with_a_dash(baselines: dict[str, Results], measured: Measure) -> None:
@@ -108,11 +90,11 @@ def test_samples_that_nobody_answered_show_in_the_number_of_samples(measured: Me
 
     table = leaderboard([measured(broken)])
     assert column(table, "samples") == ["26 of 39"]
-    assert column(table, "no answer") == ["0"]
+    assert column(table, "unusable") == ["0"]
 
 
 def test_answers_that_could_not_be_read_are_counted(measured: Measure) -> None:
-    assert column(leaderboard([measured(lambda request: "no json")]), "no answer") == ["39"]
+    assert column(leaderboard([measured(lambda request: "no json")]), "unusable") == ["39"]
 
 
 def test_runs_of_one_simulator_are_told_apart(measured: Measure, tmp_path: Path) -> None:
@@ -219,7 +201,6 @@ def test_runs_of_several_suites_say_which_and_that_they_do_not_compare(
     warning = "The runs were not measured on the same suite: their rates do not compare."
     assert tables[0].remarks == (warning,)
     assert f"### Leaderboard\n\n> {warning}\n\n| simulator | setting | suite |" in tables[0].as_markdown()
-    assert f"note,Leaderboard,{warning}\n" in as_csv(tables).replace('"', "")
     assert column(tables[2], "step")[0] == "1"
     assert tables[2].header[: tables[2].keys] == ("simulator", "suite", "step")
 
@@ -247,11 +228,10 @@ def test_what_is_not_answered_is_remarked_in_every_output(measured: Measure) -> 
     table = leaderboard([measured(lambda request: ServerFailed("500") if next(asked) % 3 == 0 else SUCCESS)])
     assert table.remarks == (
         "scripted: incomplete, 26 of 39 samples have an answer. Its rates are over those.",
-        "scripted: 13 of 39 samples have no answer, through no fault of the simulator. "
+        "scripted: 13 of 39 samples failed, through no fault of the simulator (the endpoint, the network). "
         "They are in no rate; --resume asks them again.",
     )
     assert all(remark in table.as_markdown() for remark in table.remarks)
-    assert [row[2] for row in csv.reader(io.StringIO(as_csv([table]))) if row[0] == "note"] == list(table.remarks)
 
 
 def test_runs_that_answered_other_samples_of_one_suite_are_remarked(
@@ -285,6 +265,27 @@ def test_published_rows_fit_their_overall_figure() -> None:
             row.overall, abs=0.06
         )
         assert row.note or row.unchanged == row.by_size[0]
+
+
+def test_a_stratum_says_how_many_of_how_many(baselines: dict[str, Results]) -> None:
+    table = leaderboard([baselines["do-nothing"]])
+    refused = baselines["do-nothing"].config_match(
+        [v for v in baselines["do-nothing"].verdicts if v.group == "failure"]
+    )
+    assert refused is not None
+    assert column(table, "refused") == [f"100 % ({refused.count}/{refused.count})"]
+    assert column(table, "7-12 changes")[0].startswith("0 % (0/")
+
+
+def test_training_worlds_in_a_suite_are_remarked(measured: Measure, tmp_path: Path) -> None:
+    plan = replace(SMALL, tasks=2, cells=scaled(PUBLISHED, 0.02))
+    built = build(plan, {"library": worlds.load("library")})
+    write_suite(tmp_path / "t.jsonl.gz", built.head, built.episodes, built.samples)
+    settings = BenchSettings.model_validate({"suite": str(tmp_path / "t.jsonl.gz"), "model": {"name": "baseline:echo"}})
+    path = Path(settings.suite)
+    asyncio.run(measure(Examination(settings, read_suite(path), path, None, worlds.load), tmp_path / "run"))
+    (remark,) = leaderboard([read_results(tmp_path / "run")]).remarks
+    assert remark.startswith("library: simia bench sft makes training data of these worlds.")
 
 
 def test_every_two_runs_are_a_pair(baselines: dict[str, Results]) -> None:
@@ -344,15 +345,6 @@ def test_markdown_has_as_many_cells_in_every_row(baselines: dict[str, Results]) 
 def test_a_bar_in_a_cell_does_not_break_the_markdown() -> None:
     text = Table("t", ("a", "b"), (("x|y", "z"),)).as_markdown()
     assert "| x\\|y | z |" in text
-
-
-def test_csv_reads_back_with_the_title_of_each_table(baselines: dict[str, Results]) -> None:
-    tables = [leaderboard(list(baselines.values())), by_size(list(baselines.values()))]
-    rows = list(csv.reader(io.StringIO(as_csv(tables))))
-    assert rows[0] == ["table", *tables[0].header]
-    assert rows[1] == ["Leaderboard", *tables[0].rows[0]]
-    assert rows[len(tables[0].rows) + 1] == ["table", *tables[1].header]
-    assert len(rows) == sum(len(table.rows) + 1 for table in tables)
 
 
 @pytest.mark.parametrize(

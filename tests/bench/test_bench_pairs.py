@@ -196,5 +196,5 @@ def test_the_card_counts_worlds_and_strata(written: tuple[Path, Pairs]) -> None:
     folder, pairs = written
     card = (folder / "README.md").read_text()
     assert f"By world: campus ({pairs.by_world['campus']}), library ({pairs.by_world['library']})." in card
-    assert "| stratum `failure` | 10 |" in card
+    assert '| answers to calls with the outcome "refused" | 10 |' in card
     assert "license: apache-2.0" in card

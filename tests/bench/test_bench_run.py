@@ -226,7 +226,7 @@ def test_episodes_may_be_followed_later(take: Take, suite: Suite) -> None:
 def test_another_content_of_the_suite_is_refused_by_name(take: Take, suite: Suite, tmp_path: Path) -> None:
     take()
     other = tmp_path / "other.jsonl.gz"
-    write_suite(other, suite.head, suite.episodes, suite.samples[:-1])
+    write_suite(other, suite.head, suite.episodes[:-1], suite.samples)
     with pytest.raises(ManifestMismatch, match=r"seeds\.suite has changed"):
         take(path=other, resume=True)
 

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
+from simia.bench import suite
 from simia.bench.collect import Walk, episode_of, harvest
 from simia.bench.sample import Episode, Sample
 from simia.bench.suite import (
@@ -42,6 +44,11 @@ HEAD = SuiteHead(
 )
 
 
+def telling(samples: tuple[Sample, ...]) -> SuiteHead:
+    """The head of a suite with other samples."""
+    return HEAD.model_copy(update={"worlds_by_cell": {"all": Counter(sample.world for sample in samples)}})
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / f"mine{SUFFIX}"
@@ -64,8 +71,8 @@ def with_value(line: bytes, **changed: Any) -> bytes:
 
 
 def test_a_suite_is_read_as_it_was_written(file: Path) -> None:
-    suite = read_suite(file)
-    assert (suite.head, suite.episodes, suite.samples) == (HEAD, EPISODES, SAMPLES)
+    found = read_suite(file)
+    assert (found.head, found.episodes, found.samples) == (HEAD, EPISODES, SAMPLES)
 
 
 def test_the_same_content_is_the_same_bytes() -> None:
@@ -73,8 +80,8 @@ def test_the_same_content_is_the_same_bytes() -> None:
 
 
 def test_a_suite_that_was_read_is_the_same_bytes_again(file: Path) -> None:
-    suite = read_suite(file)
-    assert pack(suite.head, suite.episodes, suite.samples)[0] == file.read_bytes()
+    found = read_suite(file)
+    assert pack(found.head, found.episodes, found.samples)[0] == file.read_bytes()
 
 
 def test_the_hash_is_of_the_content_however_it_is_packed(file: Path) -> None:
@@ -98,14 +105,14 @@ def test_another_sample_gives_another_hash() -> None:
 def test_the_keys_of_a_state_keep_their_order(file: Path) -> None:
     state = {"zebra": {"b": 1, "a": 2}, "ant": 3}
     sample = SAMPLES[0].model_copy(update={"state": state, "delta": StateDelta()})
-    write_suite(file, HEAD, (), (sample,))
+    write_suite(file, telling((sample,)), (), (sample,))
     (read,) = read_suite(file).samples
     assert (list(read.state), list(read.state["zebra"])) == (["zebra", "ant"], ["b", "a"])
 
 
 def test_integers_of_any_length_are_exact(file: Path) -> None:
     sample = SAMPLES[0].model_copy(update={"state": {"n": 12345678901234567890123}, "delta": StateDelta()})
-    write_suite(file, HEAD, (), (sample,))
+    write_suite(file, telling((sample,)), (), (sample,))
     assert read_suite(file).samples[0].state == {"n": 12345678901234567890123}
 
 
@@ -226,6 +233,24 @@ def test_a_world_without_spec_is_named(file: Path, line: int) -> None:
         read_suite(rewritten(file, lambda lines: [lines[0], with_value(lines[line], world="casino")]))
 
 
+@pytest.mark.parametrize("change", [lambda lines: lines[:-1], lambda lines: [*lines, lines[-1]]], ids=["cut", "twice"])
+def test_a_suite_that_lacks_a_sample_or_has_one_too_many_says_so(
+    file: Path, change: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    with pytest.raises(ConfigError, match=r"its samples are not those that its head tells of.*simia bench build"):
+        read_suite(rewritten(file, change))
+
+
+def test_a_bundled_suite_that_was_changed_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = read_suite(file).sha256
+    file.with_name("mine.sha256").write_text(f"{digest}  mine.jsonl, version 1\n")
+    monkeypatch.setattr(suite, "BUNDLED", file.parent)
+    assert read_suite(file).sha256 == digest
+    write_suite(file, HEAD, EPISODES[:1], SAMPLES)
+    with pytest.raises(ConfigError, match=f"is not the suite that came with simia .{digest}.: install simia again"):
+        read_suite(file)
+
+
 def test_a_path_names_a_suite(file: Path) -> None:
     assert suite_path(str(file)) == file
 
@@ -247,8 +272,8 @@ def test_a_folder_is_no_suite(tmp_path: Path) -> None:
 def test_samples_and_episodes_of_several_worlds_are_kept_apart(file: Path) -> None:
     other: Sample = SAMPLES[0].model_copy(update={"world": "other"})
     episode: Episode = EPISODES[0].model_copy(update={"world": "other"})
-    head = HEAD.model_copy(update={"worlds": {"bank": BANK.spec, "other": BANK.spec}})
+    head = telling((*SAMPLES, other)).model_copy(update={"worlds": {"bank": BANK.spec, "other": BANK.spec}})
     write_suite(file, head, (*EPISODES, episode), (*SAMPLES, other))
-    suite = read_suite(file)
-    assert suite.examples("other") == (episode,)
-    assert [sample.world for sample in suite.samples].count("other") == 1
+    found = read_suite(file)
+    assert found.examples("other") == (episode,)
+    assert [sample.world for sample in found.samples].count("other") == 1

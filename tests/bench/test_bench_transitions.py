@@ -25,6 +25,7 @@ COLUMNS = {
     "world": "string",
     "origin": "string",
     "group": "string",
+    "call_id": "string",
     "size": "int32",
     "tool": "string",
     "arguments": "string",
@@ -199,6 +200,29 @@ def test_no_transitions_are_a_parquet_file_with_the_same_columns(tmp_path: Path)
     write_transitions(tmp_path / "t.parquet", [])
     found = table(tmp_path / "t.parquet")
     assert (found.num_rows, set(found.column_names)) == (0, set(COLUMNS))
+
+
+def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    write_transitions(path, SAMPLES)
+    assert tuple(read_transitions(path)) == SAMPLES
+
+
+def test_a_file_that_is_no_parquet_says_so(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_bytes(b"hello")
+    with pytest.raises(ConfigError, match=r"t\.parquet cannot be read as Parquet .*: is it whole\?"):
+        next(read_transitions(tmp_path / "t.parquet"))
+
+
+def test_a_parquet_file_of_something_else_says_so(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1]}), tmp_path / "t.parquet")
+    with pytest.raises(RecordError, match=r"t\.parquet:1: no transition of simia bench collect: no 'call_id'"):
+        next(read_transitions(tmp_path / "t.parquet"))
+
+
+def test_a_name_that_tells_no_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"transitions are read from a \.jsonl or a \.parquet file"):
+        next(read_transitions(tmp_path / "t.json"))
 
 
 def test_long_integers_are_written_to_parquet_as_they_are(tmp_path: Path) -> None:

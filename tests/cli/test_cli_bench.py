@@ -451,7 +451,7 @@ def test_a_report_is_written_as_markdown_csv_and_page(simia: Simia, nothing: Pat
     markdown, table, page = (Path(name).read_text() for name in names)
     assert markdown.startswith("### Leaderboard\n\n| simulator | setting |")
     assert "### Drift by step" in markdown
-    assert list(csv.reader(table.splitlines()))[1][:2] == ["Leaderboard", "do nothing"]
+    assert next(csv.DictReader(table.splitlines()))["simulator"] == "do nothing"
     assert page.startswith("<!doctype html>")
 
 
@@ -460,10 +460,12 @@ def test_runs_of_several_suites_are_told_apart_in_every_output(simia: Simia, not
     simia("bench", "run", "--model", "baseline:oracle", "--suite", "other.jsonl.gz", "--run", "other")
 
     ended = simia("bench", "report", "nothing", "other", "--markdown", "bench.md", "--csv", "bench.csv")
+    rows = csv.DictReader(Path("bench.csv").read_text().splitlines())
 
     warning = "The runs were not measured on the same suite: their rates do not compare."
     assert ended.code == 0
-    for text in (ended.out, Path("bench.md").read_text(), Path("bench.csv").read_text()):
+    assert {(row["suite"], row["version"]) for row in rows} >= {("other", "2")}
+    for text in (ended.out, Path("bench.md").read_text()):
         assert warning in text
         assert "other 2" in text
         assert "Pairs" not in text
@@ -487,7 +489,7 @@ def test_no_line_of_a_report_is_wider_than_the_terminal(nothing: Path, columns: 
     heads = [line for line in lines if line.startswith("simulator ") and "Config Match" not in line]
     assert process.returncode == 0
     assert max(map(len, lines)) <= columns
-    assert any("no answer" in line for line in heads) is (columns == 80)
+    assert any("unusable" in line for line in heads) is (columns == 80)
 
 
 @pytest.mark.parametrize(
@@ -581,9 +583,51 @@ def test_transitions_are_collected_and_a_suite_drawn_from_them(simia: Simia) -> 
 
     lines = Path("found.jsonl").read_text().splitlines()
     assert (collected.code, built.code) == (0, 0)
-    assert collected.out == f"found.jsonl: {len(lines)} transitions\n"
+    origin, *_, last = collected.out.splitlines()
+    assert origin.split()[:2] == ["origin", "refused"]
+    assert last == f"found.jsonl: {len(lines)} transitions"
     assert {"group", "size", "state", "delta"} <= json.loads(lines[0]).keys()
     assert set(read_suite(Path("mine.jsonl.gz")).head.worlds) == {"bank"}
+
+
+def test_a_suite_is_drawn_from_parquet_and_leaves_out_what_nobody_would_be_asked(simia: Simia) -> None:
+    simia("bench", "collect", "found.parquet", "bank", "--tasks", "4", "--perturb", "unknown_tool")
+    built = simia("bench", "build", "mine.jsonl.gz", "--from", "found.parquet", "--tasks", "4")
+
+    assert built.code == 0
+    assert {sample.origin for sample in read_suite(Path("mine.jsonl.gz")).samples} == {"gold"}
+
+
+@pytest.mark.parametrize(
+    "words", [("build", "old.jsonl.gz", "bank"), ("collect", "old.jsonl.gz", "bank"), ("sft", "old", "library")]
+)
+def test_what_is_there_is_not_written_over(simia: Simia, words: tuple[str, ...]) -> None:
+    Path("old").mkdir()
+    Path("old", "file").touch()
+    Path("old.jsonl.gz").write_text("mine")
+
+    ended = simia("bench", *words)
+
+    assert ended.code == 2
+    assert the_error_in(ended) == f"error: {words[1]} exists: take another name, or --force to replace it"
+    assert Path("old.jsonl.gz").read_text() == "mine"
+
+
+def test_a_run_of_another_command_is_not_gone_on_with(simia: Simia) -> None:
+    simia("bench", "run", "--model", "baseline:echo", "--run", "r")
+
+    ended = simia("synth", "shop", "--run", "r", "--resume")
+
+    assert ended.code == 2
+    told = "error: r holds a run of simia bench run, which simia synth cannot go on with: check --run"
+    assert the_error_in(ended) == told
+
+
+def test_more_episodes_than_the_suite_has_are_told(simia: Simia) -> None:
+    ended = simia("bench", "run", "--model", "baseline:oracle", "--limit", "1", "--drift", "9", "--run", "r")
+
+    assert "fewer than 9 episodes to measure drift on: airline 4, bank 4" in ended.err
+    assert "Drift by step" in ended.out
 
 
 def test_a_suite_is_drawn_without_holding_the_transitions(simia: Simia) -> None:
@@ -646,9 +690,11 @@ def test_what_an_agent_does_is_collected_and_paid_for_once(simia: Simia, serve: 
     first = simia(*words)
     asked = endpoint.server.stats()["requests"]
     found = Path("found.jsonl").read_bytes()
-    second = simia(*words)
+    refused = simia(*words)
+    second = simia(*words, "--force")
 
-    assert (first.code, second.code) == (0, 0)
+    assert (first.code, refused.code, second.code) == (0, 2, 0)
+    assert refused.err == "error: found.jsonl exists: take another name, or --force to replace it\n"
     assert asked == endpoint.server.stats()["requests"] > 3
     assert Path("found.jsonl").read_bytes() == found
     assert Path("found.replies.jsonl").exists()

@@ -13,7 +13,9 @@ def test_every_setting_is_printed_with_its_values_and_its_default(simia: Simia) 
 
     assert ended.code == 0
     rows = [line.split("  ") for line in ended.out.splitlines()]
-    cells = {row[0]: [cell.strip() for cell in row[1:] if cell.strip()] for row in rows}
+    cells: dict[str, list[str]] = {}
+    for row in rows:
+        cells.setdefault(row[0], [cell.strip() for cell in row[1:] if cell.strip()])
     assert cells["count"] == ["whole number >= 1", "100"]
     assert cells["simulate.mode"] == ["one of trajectory, turns", "trajectory"]
     assert cells["plan.outcomes.success"] == ["number >= 0", "0.7"]
@@ -60,7 +62,15 @@ def test_an_unknown_section_is_refused_in_one_line_with_the_known_ones(simia: Si
     assert ended.out == ""
     (line,) = ended.err.splitlines()
     assert line.startswith(f"error: no section {word!r}: the sections are recipe, seeds, model, ")
-    assert line.endswith("export, prices")
+    assert line.endswith("export, bench, prices")
+
+
+def test_a_benchmark_run_has_a_section_of_its_own(simia: Simia) -> None:
+    lines = simia("settings", "bench").out.splitlines()
+
+    assert ["drift", "whole number >= 0", "0"] in [
+        [cell.strip() for cell in line.split("  ") if cell] for line in lines
+    ]
 
 
 def test_the_help_has_examples(simia: Simia) -> None:

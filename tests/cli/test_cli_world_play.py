@@ -287,9 +287,19 @@ def test_tab_completes_and_ctrl_d_leaves(terminal: Terminal) -> None:
     assert terminal.process.wait(20) == 0
 
 
-def test_ctrl_c_leaves_without_a_traceback(terminal: Terminal) -> None:
+def test_ctrl_c_gives_up_the_line_and_a_second_one_leaves_without_a_traceback(terminal: Terminal) -> None:
     terminal.see("bank> ")
+    terminal.press("get_acc")
+    terminal.see("get_acc")
     time.sleep(0.5)  # a signal between the prompt and the waiting for keys is only seen at the next key
     terminal.process.send_signal(signal.SIGINT)
+    terminal.see("Ctrl-C once more leaves, as Ctrl-D and quit do")
+    terminal.see("bank> ")
+    terminal.press("frozen_accounts\r")
+    terminal.see("nothing changed")
+    for _ in range(2):
+        terminal.see("bank> ")
+        time.sleep(0.5)
+        terminal.process.send_signal(signal.SIGINT)
     assert "Traceback" not in terminal.see("interrupted")
     assert terminal.process.wait(20) == 130

@@ -255,7 +255,7 @@ def test_what_a_reader_must_know_first_is_warned_of(nothing: Results, tiny: Resu
     said = " ".join(warnings(entries([nothing, tiny, hidden])))
 
     assert f"incomplete, 11 of {tiny.asked} samples" in said
-    assert f"1 of {tiny.asked} samples have no answer" in said
+    assert f"1 of {tiny.asked} samples failed" in said
     assert "no Config Match" in said
     assert "did not answer the same samples" in said
     assert not list(warnings(entries([nothing])))

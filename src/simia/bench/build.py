@@ -58,8 +58,9 @@ def build(
     *,
     harvested: Iterable[Sample] | None = None,
 ) -> Built:
-    """Harvest ``worlds`` by name, or take the transitions in ``harvested``, and draw the suite. ``said`` is told each
-    world's number of transitions.
+    """Harvest ``worlds`` by name, or take the transitions in ``harvested``, and draw the suite; calls that do not fit
+    the tools of their world are left out, since no simulator is asked about them. ``said`` is told each world's number
+    of transitions.
 
     Raises:
         ConfigError: there is nothing to draw from.
@@ -73,7 +74,8 @@ def build(
         if sample.world not in counts:
             raise ConfigError(f"the transitions are of {sample.world!r} too: name it among the worlds")
         counts[sample.world] += 1
-        if len(canonical_json(sample.state)) <= plan.max_state:
+        is_question = harvested is None or call_problem(worlds[sample.world].spec, sample.call) is None
+        if is_question and len(canonical_json(sample.state)) <= plan.max_state:
             sampler.add(sample)
     for name, count in counts.items():
         said(name, count)

@@ -1,28 +1,17 @@
 """Runs side by side as tables: the leaderboard, the released rule beside the published figures, paired comparisons."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from simia.bench.figures import released_rate
 from simia.bench.intervals import Rate, mcnemar
 from simia.bench.reference import published_notes, published_rows, published_source
 from simia.bench.remarks import remarks
 from simia.bench.results import Results, Verdict, by
 from simia.bench.sizes import bucket_name, size_bucket
-from simia.bench.strata import GROUPS, Group
-
-GROUP_NAMES: dict[Group, str] = {
-    "failure": "failure",
-    "no_change": "no change",
-    "simple": "1-2 changes",
-    "medium": "3-6",
-    "difficult": "7-12",
-    "beyond": "over 12",
-}
-"""How tables call the strata."""
+from simia.bench.strata import GROUP_WORDS, GROUPS
 
 SIMILARITY = "similarity"
 SIMILARITY_NOTE = " Similarity: how alike the words of the observations are, 0 to 1, the mean; 1 is a match."
@@ -80,7 +69,7 @@ def leaderboard(runs: Sequence[Results]) -> Table:
     rows = []
     for name, run in named:
         cells = by(run.verdicts, lambda verdict: verdict.group)
-        config = [rate_text(run.config_match(cells.get(group, ()))) for group in groups]
+        config = [counted_text(run.config_match(cells.get(group, ()))) for group in groups]
         rows.append(
             (
                 name,
@@ -95,11 +84,11 @@ def leaderboard(runs: Sequence[Results]) -> Table:
             )
         )
     note = (
-        "Config Match: share of samples whose whole next state is right, with the 95 % interval of Wilson, overall and "
-        "by stratum. Feedback Match: share whose observation is right. No answer: replies that could not be read or "
-        f"applied; what is missing counts as wrong.{SIMILARITY_NOTE}"
+        "Config Match: share of samples whose whole next state is right, with the 95 % interval of Wilson, and by "
+        "stratum how many of how many. Feedback Match: share whose observation is right. Unusable: replies that "
+        f"could not be read or applied; they count as wrong.{SIMILARITY_NOTE}"
     )
-    header = (*header, *(GROUP_NAMES[group] for group in groups), "Feedback Match", SIMILARITY, "no answer")
+    header = (*header, *(GROUP_WORDS[group] for group in groups), "Feedback Match", SIMILARITY, "unusable")
     return Table("Leaderboard", header, tuple(rows), note, remarks=tuple(remarks(named)))
 
 
@@ -114,9 +103,9 @@ def released_rule(runs: Sequence[Results]) -> Table:
             (
                 name,
                 suites[run.suite.sha256],
-                _published_rate(run.unchanging()),
-                _published_rate(run.changing()),
-                _published_rate(run.verdicts),
+                _released_text(run.unchanging()),
+                _released_text(run.changing()),
+                _released_text(run.verdicts),
             )
         )
     for row in published_rows():
@@ -216,17 +205,6 @@ def paired(runs: Sequence[Results]) -> Table | None:
     return Table("Pairs", header, tuple(rows), note, keys=2)
 
 
-def as_csv(tables: Iterable[Table]) -> str:
-    """The rows of all tables, each with its table's title first, and their remarks, each with ``note`` first."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for table in tables:
-        writer.writerow(("table", *table.header))
-        writer.writerows((table.title, *row) for row in table.rows)
-        writer.writerows(("note", table.title, remark) for remark in table.remarks)
-    return out.getvalue()
-
-
 def rate_text(rate: Rate | None) -> str:
     """``36.0 %``, or ``-`` of nothing; none and all are ``0 %`` and ``100 %``."""
     return "-" if rate is None or rate.value is None else _per_cent(rate.value)
@@ -239,17 +217,23 @@ def interval_text(rate: Rate | None) -> str:
     return f"{100 * rate.value:.1f} % ({100 * rate.low:.0f}-{100 * rate.high:.0f})"
 
 
+def counted_text(rate: Rate | None) -> str:
+    """``35 % (7/20)``, or ``-`` of nothing."""
+    if rate is None or rate.value is None:
+        return "-"
+    return f"{100 * rate.value:.0f} % ({rate.hits}/{rate.count})"
+
+
+def _released_text(verdicts: Sequence[Verdict]) -> str:
+    return rate_text(released_rate(verdicts))
+
+
 def _config_by_id(run: Results) -> dict[str, bool]:
     return {
         verdict.sample.id: verdict.score.config_match
         for verdict in run.verdicts
         if verdict.score.config_match is not None
     }
-
-
-def _published_rate(verdicts: Iterable[Verdict]) -> str:
-    counted = [verdict.published for verdict in verdicts if verdict.published.is_counted]
-    return rate_text(Rate.of(verdict.config_match for verdict in counted))
 
 
 def _named(runs: Sequence[Results]) -> list[tuple[str, Results]]:

@@ -16,7 +16,7 @@ from simia.bench.explore import walks_of
 from simia.bench.normal import NOT_JSON, parsed
 from simia.bench.sample import Sample
 from simia.bench.sampling import Drawn, Sampler
-from simia.bench.strata import BALANCE2, Cell, group_of
+from simia.bench.strata import BALANCE2, GROUP_WORDS, GROUPS, Cell, group_of
 from simia.config import rng_for
 from simia.errors import ConfigError
 from simia.formats.calls import dump_json
@@ -115,7 +115,9 @@ def write_pairs(
                 files=files,
                 worlds=by_world,
                 prompts=hashes(PROMPTS),
-                notes={f"stratum `{name}`": count for name, count in _strata(samples).items()},
+                notes={
+                    f'answers to calls with the outcome "{name}"': count for name, count in _strata(samples).items()
+                },
                 about=_about(len(samples), plan),
             )
         )
@@ -182,4 +184,5 @@ def _about(count: int, plan: PairPlan) -> str:
 
 
 def _strata(samples: list[Sample]) -> dict[str, int]:
-    return dict(sorted(Counter(group_of(sample) for sample in samples).items()))
+    counts = Counter(group_of(sample) for sample in samples)
+    return {GROUP_WORDS[group]: counts[group] for group in GROUPS if counts[group]}

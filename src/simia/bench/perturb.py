@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simia.types import JsonObject, State, ToolCall, WorldSpec
+from simia.worlds.trials import Place, replaced, texts
 
 KINDS = ("wrong_id", "other_id", "elsewhere", "repeated", "look", "missing_argument", "wrong_type", "unknown_tool")
 """The ways to perturb a call.
@@ -28,7 +29,7 @@ def perturbed(
     ``others`` are calls of other tasks. At most one per kind and ``look`` for each tool without required arguments.
     """
     tables = _tables(state)
-    ids = [(path, value) for path, value in _strings(call.arguments, ()) if value in tables]
+    ids = [(path, value) for path, value in texts(call.arguments) if value in tables]
     if ids:
         path, value = rng.choice(ids)
         yield "wrong_id", _with(call, path, _misspelled(value, tables, rng))
@@ -61,29 +62,9 @@ def _tables(state: State) -> dict[str, list[str]]:
     return found
 
 
-def _strings(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, Mapping):
-        for key, entry in value.items():
-            yield from _strings(entry, (*path, key))
-    elif isinstance(value, list):
-        for place, entry in enumerate(value):
-            yield from _strings(entry, (*path, place))
-
-
-def _with(call: ToolCall, path: tuple[str | int, ...], value: str) -> ToolCall:
-    arguments: JsonObject = _replaced(call.arguments, path, value)
+def _with(call: ToolCall, path: Place, value: str) -> ToolCall:
+    arguments: JsonObject = replaced(call.arguments, path, value)
     return call.model_copy(update={"arguments": arguments})
-
-
-def _replaced(value: Any, path: tuple[str | int, ...], new: str) -> Any:
-    if not path:
-        return new
-    head, *rest = path
-    if isinstance(value, list):
-        return [_replaced(entry, tuple(rest), new) if place == head else entry for place, entry in enumerate(value)]
-    return {key: _replaced(entry, tuple(rest), new) if key == head else entry for key, entry in value.items()}
 
 
 def _misspelled(value: str, tables: Mapping[str, Any], rng: random.Random) -> str:

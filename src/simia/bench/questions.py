@@ -21,19 +21,20 @@ def chosen(suite: Suite, limit: int) -> frozenset[str]:
     """The ids of ``limit`` samples, the same share of every cell; all where it is 0 or large.
 
     A cell's samples are taken in the suite's order, which spreads them over worlds, and a larger limit only adds some.
+    The first come from as many cells as there are, so that a small limit has seen all of them.
     """
     if not limit or limit >= len(suite.samples):
         return frozenset(sample.id for sample in suite.samples)
     cells: dict[str, list[str]] = defaultdict(list)
     for sample in suite.samples:
         cells[cell_name(sample)].append(sample.id)
-    # A cell's k-th of n samples comes at the place (k + 1/2) / n: all cells run through at the same pace.
+    # After the first of every cell, a cell's k-th of n samples comes at (k + 1/2) / n: all run through at one pace.
     places = sorted(
-        ((number + 0.5) / len(ids), name, sample_id)
+        (number > 0, (number + 0.5) / len(ids), name, sample_id)
         for name, ids in cells.items()
         for number, sample_id in enumerate(ids)
     )
-    return frozenset(sample_id for _, _, sample_id in islice(places, limit))
+    return frozenset(sample_id for *_, sample_id in islice(places, limit))
 
 
 def items(suite: Suite, limit: int) -> Iterator[Item[Sample]]:

@@ -21,7 +21,7 @@ from simia.bench.sample import Sample, sample_id
 from simia.bench.suite import Suite, SuiteHead
 from simia.errors import ConfigError
 from simia.formats.calls import dump_json
-from simia.store.atomic import disk
+from simia.store.atomic import LOOK, disk
 from simia.types import JsonObject, StateDelta, ToolCall, ToolSpec, WorldSpec, content_id
 
 ORIGIN = "released"
@@ -35,7 +35,7 @@ def read_released(path: Path, licence: str = "LicenseRef-unknown") -> Suite:
         ConfigError: the file is none of the released format; the message says where.
         StoreError: it cannot be read.
     """
-    with disk(path, "read"):
+    with disk(path, "read", LOOK):
         content = path.read_bytes()
     samples: list[Sample] = []
     tools: dict[str, dict[str, ToolSpec]] = {}

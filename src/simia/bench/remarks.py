@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from simia.bench.results import Results
+from simia.worlds import TRAINING
 
 
 def remarks(named: Sequence[tuple[str, Results]]) -> Iterator[str]:
@@ -12,6 +13,12 @@ def remarks(named: Sequence[tuple[str, Results]]) -> Iterator[str]:
         yield "The runs were not measured on the same suite: their rates do not compare."
     elif len({frozenset(verdict.sample.id for verdict in run.verdicts) for run in runs}) > 1:
         yield "The runs did not answer the same samples: their rates compare only roughly; the pairs below do."
+    trained = sorted({world for run in runs for world in run.suite.head.worlds} & set(TRAINING))
+    if trained:
+        yield (
+            f"{', '.join(trained)}: simia bench sft makes training data of these worlds. A simulator that was trained "
+            "on such data is measured here on what it has seen."
+        )
     for name, run in named:
         if not run.is_complete:
             yield (
@@ -20,6 +27,6 @@ def remarks(named: Sequence[tuple[str, Results]]) -> Iterator[str]:
             )
         if run.unanswered:
             yield (
-                f"{name}: {run.unanswered:,} of {run.asked:,} samples have no answer, through no fault of the "
-                "simulator. They are in no rate; --resume asks them again."
+                f"{name}: {run.unanswered:,} of {run.asked:,} samples failed, through no fault of the simulator "
+                "(the endpoint, the network). They are in no rate; --resume asks them again."
             )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from simia.bench.collect import Walk
 from simia.bench.sample import exchange
-from simia.errors import ContextOverflow
+from simia.errors import ContextOverflow, RequestRefused
 from simia.simulate import SimulateSettings
 from simia.simulate.agent import SimulatedAgent
 from simia.simulate.planned import Draws
@@ -22,7 +22,8 @@ async def rollouts(
 ) -> list[Walk]:
     """What the agent ``model`` does for each of ``tasks``, at most ``in_flight`` at a time, in the order of the tasks.
 
-    The agent is told the instruction and nobody answers it: it acts until it speaks, or for twelve steps.
+    The agent is told the instruction and nobody answers it: it acts until it speaks, for twelve steps, or until the
+    endpoint refuses the request as too long or by its content.
 
     Raises:
         ModelError: nobody answers.
@@ -45,7 +46,7 @@ async def _calls(agent: SimulatedAgent, world: World, task: WorldTask, seed: int
     for _ in range(_MOST_STEPS):
         try:
             decision, _ = await agent.decide(world.spec, messages, draws)
-        except ContextOverflow:
+        except (ContextOverflow, RequestRefused):
             break
         if not decision.tool_calls:
             break

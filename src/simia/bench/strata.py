@@ -18,6 +18,17 @@ Group = Literal["failure", "no_change", "simple", "medium", "difficult", "beyond
 GROUPS: tuple[Group, ...] = ("failure", "no_change", "simple", "medium", "difficult", "beyond")
 """The strata from easy to hard. ``beyond`` is more than twelve changes, which the published suite has not."""
 
+GROUP_WORDS: dict[Group, str] = {
+    "failure": "refused",
+    "no_change": "no change",
+    "simple": "1-2 changes",
+    "medium": "3-6 changes",
+    "difficult": "7-12 changes",
+    "beyond": "over 12 changes",
+}
+"""What people read instead: what fails in a benchmark are simulators, and a call that the world turns down is refused.
+"""
+
 CHANGING: tuple[Group, ...] = ("simple", "medium", "difficult", "beyond")
 
 _LARGEST = 12

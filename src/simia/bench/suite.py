@@ -7,6 +7,7 @@ installed, so that a suite made from any world can be run anywhere. The same con
 import gzip
 import hashlib
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from pydantic import ValidationError
 from simia.bench.sample import Episode, Sample
 from simia.errors import ConfigError, FormatError, StateError
 from simia.formats.calls import dump_json, load_json
-from simia.store.atomic import disk, write_atomically
+from simia.store.atomic import ELSEWHERE, LOOK, disk, write_atomically
 from simia.types import Value, WorldSpec
 
 FORMAT = 1
@@ -42,6 +43,13 @@ class SuiteHead(Value):
     quotas: dict[str, int]
     worlds_by_cell: dict[str, dict[str, int]]
     note: str = ""
+
+    def counts(self) -> Counter[str]:
+        """How many samples come from which world."""
+        counted: Counter[str] = Counter()
+        for by_world in self.worlds_by_cell.values():
+            counted.update(by_world)
+        return +counted
 
 
 @dataclass(frozen=True)
@@ -76,9 +84,9 @@ def write_suite(path: Path, head: SuiteHead, episodes: tuple[Episode, ...], samp
         StoreError: the file cannot be written.
     """
     content, digest = pack(head, episodes, samples)
-    with disk(path, "make the folder of"):
+    with disk(path, "make the folder of", ELSEWHERE):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, content)
+    write_atomically(path, content, ELSEWHERE)
     return digest
 
 
@@ -110,7 +118,7 @@ def read_suite(path: Path) -> Suite:
         ConfigError: the file is no suite, or one that an other version of simia wrote; the message names the line.
         StoreError: the file cannot be read.
     """
-    with disk(path, "read"):
+    with disk(path, "read", LOOK):
         packed = path.read_bytes()
     try:
         content = gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed
@@ -147,7 +155,21 @@ def read_suite(path: Path) -> Suite:
     missing = sorted(({one.world for one in samples} | {one.world for one in episodes}) - set(head.worlds))
     if missing:
         raise ConfigError(f"{path}: samples of {', '.join(missing)}, whose spec the suite does not have")
-    return Suite(head, tuple(episodes), tuple(samples), hashlib.sha256(content).hexdigest())
+    if Counter(one.world for one in samples) != head.counts():
+        raise ConfigError(
+            f"{path}: its samples are not those that its head tells of, so it was cut or changed: make it again with "
+            "simia bench build"
+        )
+    digest = hashlib.sha256(content).hexdigest()
+    if path.parent == BUNDLED and digest != (known := _known_digest(path)):
+        raise ConfigError(f"{path} is not the suite that came with simia ({known}): install simia again")
+    return Suite(head, tuple(episodes), tuple(samples), digest)
+
+
+def _known_digest(path: Path) -> str:
+    """The SHA-256 of a bundled suite, which stands in a file beside it."""
+    with disk(path, "read", LOOK):
+        return path.with_name(path.name.removesuffix(SUFFIX) + ".sha256").read_text(encoding="utf-8").split()[0]
 
 
 def _records(path: Path, content: bytes) -> Iterator[tuple[int, str, Any]]:

@@ -5,9 +5,11 @@ columns; what has keys of anybody's (arguments, state, changes, history) is JSON
 given the keys of all rows.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,7 +18,7 @@ from simia.bench.sample import Sample
 from simia.bench.strata import group_of
 from simia.errors import ConfigError, ExtraMissing, FormatError, RecordError
 from simia.formats.calls import dump_json, load_json
-from simia.store.atomic import disk, put_in_place, sync_data
+from simia.store.atomic import ELSEWHERE, LOOK, disk, put_in_place, sync_data
 from simia.types import JsonObject
 
 _ROWS = 512
@@ -31,18 +33,17 @@ def write_transitions(path: Path, samples: Iterable[Sample]) -> int:
         ExtraMissing: Parquet without pyarrow.
         StoreError: the file cannot be written.
     """
-    if path.suffix not in (".jsonl", ".parquet"):
-        raise ConfigError(f"{path}: transitions are written to a .jsonl or a .parquet file")
+    _demand_known(path, "written to")
     scratch = path.with_name(path.name + ".new")
-    with disk(path, "make the folder of"):
+    with disk(path, "make the folder of", ELSEWHERE):
         path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as unfinished:
         unfinished.callback(_forget, scratch)
         count = _write_lines(scratch, samples) if path.suffix == ".jsonl" else _write_parquet(scratch, samples)
-        with disk(scratch, "write"), scratch.open("rb") as file:
+        with disk(scratch, "write", ELSEWHERE), scratch.open("rb") as file:
             sync_data(file.fileno())
         unfinished.pop_all()
-    put_in_place(scratch, path)
+    put_in_place(scratch, path, ELSEWHERE)
     return count
 
 
@@ -52,25 +53,74 @@ def _forget(scratch: Path) -> None:
 
 
 def read_transitions(path: Path) -> Iterator[Sample]:
-    """The samples of a JSON Lines file that :func:`write_transitions` wrote.
+    """The samples of a file that :func:`write_transitions` wrote, one by one.
 
     Raises:
-        RecordError: a line is none.
+        ConfigError: the file's name ends with neither, or it is no Parquet.
+        ExtraMissing: Parquet without pyarrow.
+        RecordError: a line or a row is no transition.
         StoreError: the file cannot be read.
     """
-    with disk(path, "read"), path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                record = load_json(line)
-                sample = Sample.model_validate({key: value for key, value in record.items() if key not in _BESIDE})
-            except (FormatError, AttributeError, ValidationError) as cause:
-                raise RecordError(str(path), number, f"no transition of simia bench collect: {cause}") from cause
-            yield sample
+    _demand_known(path, "read from")
+    for number, record in enumerate(_records(path), start=1):
+        try:
+            yield Sample.model_validate(record())
+        except (FormatError, AttributeError, KeyError, TypeError, ValidationError) as cause:
+            raise RecordError(str(path), number, f"no transition of simia bench collect: {_reason(cause)}") from cause
+
+
+def _demand_known(path: Path, doing: str) -> None:
+    if path.suffix not in (".jsonl", ".parquet"):
+        raise ConfigError(f"{path}: transitions are {doing} a .jsonl or a .parquet file")
+
+
+def _records(path: Path) -> Iterator[Callable[[], Any]]:
+    """For each line or row what makes the record of it, so that the reader knows which one is none."""
+    if path.suffix == ".parquet":
+        rows = _parquet("reading", path).rows
+        with disk(path, "read", LOOK):
+            yield from (partial(_of_row, row) for row in rows(path))
+        return
+    with disk(path, "read", LOOK), path.open("rb") as file:
+        yield from (partial(_of_line, line) for line in file)
+
+
+def _of_line(line: bytes) -> JsonObject:
+    record = load_json(line)
+    return {key: value for key, value in record.items() if key not in _BESIDE}
+
+
+def _of_row(row: JsonObject) -> JsonObject:
+    call = {"id": row["call_id"], "name": row["tool"], "arguments": load_json(row["arguments"])}
+    told = {key: row[key] for key in ("id", "world", "origin", "observation", "is_error")}
+    delta = {"changes": load_json(row["changes"])}
+    return {
+        **told,
+        "call": call,
+        "state": load_json(row["state"]),
+        "delta": delta,
+        "history": load_json(row["history"]),
+    }
+
+
+def _reason(cause: Exception) -> str:
+    if not isinstance(cause, ValidationError):
+        return f"no {cause}" if isinstance(cause, KeyError) else str(cause)
+    first = cause.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+
+
+def _parquet(doing: str, path: Path) -> ModuleType:
+    try:
+        from simia.bench import parquet
+    except ImportError:
+        raise ExtraMissing("parquet", f"{doing} {path.name.removesuffix('.new')}") from None
+    return parquet
 
 
 def _write_lines(path: Path, samples: Iterable[Sample]) -> int:
     count = 0
-    with disk(path, "write"), path.open("wb", buffering=1 << 20) as file:
+    with disk(path, "write", ELSEWHERE), path.open("wb", buffering=1 << 20) as file:
         for sample in samples:
             beside = f',"group":"{group_of(sample)}","size":{sample.size}}}\n'
             file.write(sample.model_dump_json().encode()[:-1] + beside.encode())
@@ -79,12 +129,9 @@ def _write_lines(path: Path, samples: Iterable[Sample]) -> int:
 
 
 def _write_parquet(path: Path, samples: Iterable[Sample]) -> int:
-    try:
-        from simia.bench.parquet import RowWriter
-    except ImportError:
-        raise ExtraMissing("parquet", f"writing {path.name.removesuffix('.new')}") from None
+    writer_of = _parquet("writing", path).RowWriter
     count = 0
-    with disk(path, "write"), RowWriter(path) as writer:
+    with disk(path, "write", ELSEWHERE), writer_of(path) as writer:
         rows: list[JsonObject] = []
         for sample in samples:
             rows.append(_row(sample))
@@ -104,6 +151,7 @@ def _row(sample: Sample) -> dict[str, Any]:
         "origin": sample.origin,
         "group": group_of(sample),
         "size": sample.size,
+        "call_id": sample.call.id,
         "tool": sample.call.name,
         "arguments": dump_json(value["call"]["arguments"]),
         "state": dump_json(value["state"]),

@@ -2,40 +2,29 @@
 
 import os
 import shlex
-import shutil
-import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simia.cli import bench_data, bench_fidelity
-from simia.cli.console import examples, is_terminal, result, result_facts, result_table, result_text, say
-from simia.cli.errors import ExitCode, exit_code_of, tell, writing
+from simia.cli import bench_data, bench_fidelity, bench_report
+from simia.cli.bench_report import SUITE_HELP, print_table
+from simia.cli.console import examples, result, result_facts, say
+from simia.cli.errors import ExitCode, exit_code_of, tell
 from simia.cli.resuming import all_words, demand_folder, same_command, without_ceiling
-from simia.cli.runs import open_run
 from simia.cli.summary import tell_examples
 from simia.cli.synth import MaxCostOption, QuietOption
 from simia.errors import ConfigError, CorruptStream, ManifestMismatch, RunLocked, SimiaError
 
 if TYPE_CHECKING:
-    from simia.bench.leaderboard import Table
     from simia.bench.run import Examination, Measured
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Measure simulators against executable worlds: [cyan]run[/cyan], [cyan]report[/cyan], [cyan]build[/cyan].",
 )
-bench_data.add_to(app)
-bench_fidelity.add_to(app)
-
-T = TypeVar("T")
-
-_GAP = 2  # between two columns
-_NAME = 17  # characters of a name on one line, where there is little room
-_SUITE_HELP = "A bundled suite, or a file of simia bench build."
 
 
 @app.command(
@@ -58,7 +47,7 @@ def run(
             show_default=False,
         ),
     ] = None,
-    suite: Annotated[str, typer.Option(help=_SUITE_HELP)] = "simbench-400",
+    suite: Annotated[str, typer.Option(help=SUITE_HELP)] = "simbench-400",
     setting: Annotated[
         str,
         typer.Option(help="What the simulator sees: constrained (state and code), tracked (state), hidden (history)."),
@@ -95,82 +84,16 @@ def run(
     if folder is None and (resume or not dry_run):
         raise ConfigError("no folder for the run: add --run DIR, for example --run runs/bench")
     if folder is not None and (resume or not dry_run):
-        demand_folder(folder, resume=resume)
+        demand_folder(folder, "simia bench run", resume=resume)
     resumed = folder if resume else None
     examination = Examination.settle(settings, os.environ, open_world, resumed=resumed)
     if not quiet:
         say(f"model: {examination.reason}")
+        _tell_of_drift(examination)
     if dry_run or folder is None:
         _rehearse(examination, resumed, quiet=quiet)
         return
     _take(examination, folder, resume=resume, quiet=quiet)
-
-
-@app.command(
-    epilog=examples(
-        "simia bench report runs/embedded",
-        "simia bench report runs/embedded runs/mini runs/nothing --html bench.html",
-        "simia bench report runs/* --markdown leaderboard.md --csv leaderboard.csv",
-    )
-)
-def report(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of simia bench run.")],
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write one self-contained page.", show_default=False)
-    ] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the tables as Markdown.", show_default=False)
-    ] = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the tables as CSV.", show_default=False)
-    ] = None,
-) -> None:
-    """Compare runs: a leaderboard, Config Match by number of changes, and what went wrong."""
-    from simia.bench import leaderboard
-    from simia.bench.results import read_results
-
-    for folder in folders:
-        open_run(folder).close()
-    runs = [read_results(folder) for folder in folders]
-    found = (
-        leaderboard.leaderboard(runs),
-        leaderboard.by_size(runs),
-        leaderboard.paired(runs),
-        leaderboard.drift_table(runs),
-        leaderboard.released_rule(runs),
-    )
-    tables = [table for table in found if table is not None and table.rows]
-    for table in tables:
-        _print(table)
-    texts = (markdown, "\n".join(table.as_markdown() for table in tables)), (csv, leaderboard.as_csv(tables))
-    for path, text in texts:
-        if path is not None:
-            _write(path, text)
-    if html is not None:
-        from simia.report.bench_page import render_bench_page
-
-        _write(html, render_bench_page(runs))
-
-
-@app.command(epilog=examples("simia bench show simbench-400"))
-def show(suite: Annotated[str, typer.Argument(help=_SUITE_HELP)] = "simbench-400") -> None:
-    """What a suite holds: its cells, and where their samples come from."""
-    from simia.bench.suite import read_suite, suite_path
-
-    found = read_suite(suite_path(suite))
-    head = found.head
-    result_facts(
-        [
-            ("suite", f"{head.name} {head.version} ({head.licence}), made by {head.made_by} with seed {head.seed}"),
-            ("SHA-256", found.sha256),
-            ("samples", f"{len(found.samples)} in {len(head.worlds)} worlds, {len(found.episodes)} episodes"),
-        ]
-    )
-    rows = []
-    for cell, by_world in _in_order(head.worlds_by_cell):
-        shares = ", ".join(f"{world} {count}" for world, count in by_world.items())
-        rows.append((cell, str(sum(by_world.values())), str(len(by_world)), shares))
-    result_table(("cell", "samples", "worlds", "samples by world"), rows, numbers=(1, 2))
 
 
 def _take(examination: "Examination", folder: Path, *, resume: bool, quiet: bool) -> None:
@@ -209,7 +132,9 @@ def _conclude(measured: "Measured", folder: Path, again: list[str], took_s: floa
 
     results = read_results(folder)
     if results.verdicts:
-        _print(leaderboard.leaderboard([results]))
+        for table in (leaderboard.leaderboard([results]), leaderboard.drift_table([results])):
+            if table is not None:
+                print_table(table)
         problems = ", ".join(f"{word} {count}" for word, count in results.problems().items())
         if problems:
             say(f"answers that could not be read or applied: {problems}")
@@ -228,6 +153,15 @@ def _conclude(measured: "Measured", folder: Path, again: list[str], took_s: floa
         what = "samples or episodes" if results.settings.drift else "samples"
         say(f"{measured.failed:,} {what} were not answered; try them again with: {shlex.join(again)}")
         raise typer.Exit(ExitCode.SOME_FAILED)
+
+
+def _tell_of_drift(examination: "Examination") -> None:
+    """Say it where the suite has fewer episodes than are to be followed."""
+    asked, suite = examination.settings.drift, examination.suite
+    by_world = Counter(episode.world for episode in suite.episodes if episode.role == "drift")
+    short = [f"{name} {by_world[name]}" for name in sorted(suite.head.worlds) if by_world[name] < asked]
+    if short:
+        say(f"fewer than {asked} episodes to measure drift on: {', '.join(short)}; all of them are followed")
 
 
 def _rehearse(examination: "Examination", resumed: Path | None, *, quiet: bool) -> None:
@@ -249,53 +183,6 @@ def _rehearse(examination: "Examination", resumed: Path | None, *, quiet: bool) 
         say("estimated from prompts as they would be asked; no model was asked, nothing was written")
 
 
-def _print(table: "Table") -> None:
-    """The table; on a terminal that is too narrow in parts, each with the columns that say what a row is about."""
-    result(table.title)
-    for remark in table.remarks:
-        result_text(remark)
-    for columns in _parts(table):
-        result_table(
-            [table.header[place] for place in columns],
-            [[row[place] for place in columns] for row in table.rows],
-            numbers=[place for place, column in enumerate(columns) if _is_number(table, column)],
-        )
-        result()
-    if table.note:
-        result_text(table.note)
-        result()
-
-
-def _parts(table: "Table") -> Iterator[list[int]]:
-    """The places of the columns of each part. Long names wrap rather than take the others' place."""
-    widths = [max(map(len, column)) + _GAP for column in zip(table.header, *table.rows, strict=True)]
-    room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else sum(widths)
-    keys = list(range(table.keys))
-    widths[: table.keys] = [min(width, _NAME + _GAP) for width in widths[: table.keys]]
-    part, used = [*keys], sum(widths[: table.keys])
-    for place, width in enumerate(widths[table.keys :], start=table.keys):
-        if used + width > room + _GAP and part != keys:
-            yield part
-            part, used = [*keys], sum(widths[: table.keys])
-        part.append(place)
-        used += width
-    yield part
-
-
-def _is_number(table: "Table", column: int) -> bool:
-    return column > 0 and all(row[column][:1].isdigit() or row[column] == "-" for row in table.rows)
-
-
-def _write(path: Path, text: str) -> None:
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    result(str(path))
-
-
-def _in_order(cells: Mapping[str, T]) -> list[tuple[str, T]]:
-    """The cells of a suite from easy to hard, whatever order the file has them in."""
-    from simia.bench.strata import PUBLISHED
-
-    places = {cell.name: place for place, cell in enumerate(PUBLISHED)}
-    return sorted(cells.items(), key=lambda pair: (places.get(pair[0], len(places)), pair[0]))
+bench_report.add_to(app)
+bench_data.add_to(app)
+bench_fidelity.add_to(app)

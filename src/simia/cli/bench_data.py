@@ -2,12 +2,14 @@
 
 import os
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simia.cli.console import examples, result, result_table, say
+from simia.cli.files import ForceOption, demand_free
 from simia.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ def build(
     scale: Annotated[float, typer.Option(min=0.001, help="Multiply all quotas.")] = 1.0,
     quota: QuotaOption = None,
     max_state: Annotated[int, typer.Option(min=100, help="Leave out states of more bytes.")] = 16_000,
+    force: ForceOption = False,
 ) -> None:
     """Make a suite from executable worlds, with the published quotas; without WORLD from those of simbench-400.
 
@@ -91,8 +94,7 @@ def build(
     from simia.bench.suite import SUFFIX, write_suite
     from simia.bench.transitions import read_transitions
 
-    if not file.name.endswith(SUFFIX):
-        raise ConfigError(f"a suite is called *{SUFFIX}, not {file.name}")
+    _demand_suite_file(file, force=force)
     if worlds:
         names = worlds
     else:
@@ -121,13 +123,13 @@ def convert(
     licence: Annotated[
         str, typer.Option(help="The licence of the data, as an SPDX identifier.")
     ] = "LicenseRef-unknown",
+    force: ForceOption = False,
 ) -> None:
     """Make a suite of a file in the format that EnvSimBench was released in."""
     from simia.bench.released import read_released
-    from simia.bench.suite import SUFFIX, write_suite
+    from simia.bench.suite import write_suite
 
-    if not file.name.endswith(SUFFIX):
-        raise ConfigError(f"a suite is called *{SUFFIX}, not {file.name}")
+    _demand_suite_file(file, force=force)
     suite = read_released(source, licence)
     digest = write_suite(file, suite.head, suite.episodes, suite.samples)
     result(f"{file}: {len(suite.samples)} samples of {len(suite.head.worlds)} environments, SHA-256 {digest}")
@@ -147,19 +149,24 @@ def collect(
         typer.Option(metavar="MODEL", help="Let this model act in each task as well.", show_default=False),
     ] = None,
     seed: SeedOption = 0,
+    force: ForceOption = False,
 ) -> None:
     """Harvest transitions: state, call, observation and changes, as the executable worlds have them."""
     from simia.bench.collect import WELL_FORMED, Seen, harvest
     from simia.bench.explore import walks_of
     from simia.bench.perturb import KINDS
+    from simia.bench.strata import group_of
     from simia.bench.transitions import write_transitions
 
+    demand_free(file, force=force)
     kinds = WELL_FORMED if perturb is None else tuple(kind for kind in perturb if kind != "none")
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise ConfigError(f"no perturbation {', '.join(unknown)}; there are {', '.join(KINDS)}, and none")
 
     opened = _opened(worlds)
+
+    by_origin: Counter[tuple[str, str]] = Counter()
 
     def harvested() -> "Iterator[Sample]":
         for name, world in opened.items():
@@ -171,10 +178,12 @@ def collect(
             for source in sources:
                 for sample in harvest(name, world, source, seed=seed, kinds=kinds, seen=seen):
                     count += 1
+                    by_origin[sample.origin, group_of(sample)] += 1
                     yield sample
             _say_count(name, count)
 
     count = write_transitions(file, harvested())
+    _show_origins(by_origin)
     result(f"{file}: {count:,} transitions")
 
 
@@ -193,6 +202,7 @@ def sft(
         list[str] | None, typer.Option("--format", help="Export formats, as in export.formats of simia synth.")
     ] = None,
     seed: SeedOption = 0,
+    force: ForceOption = False,
 ) -> None:
     """Write training data for a simulator: prompt and right answer, from training worlds only; without WORLD from all
     of simia's own. The worlds of the benchmark are held out.
@@ -202,6 +212,7 @@ def sft(
     from simia.bench.strata import BALANCE2, scaled, with_quotas
     from simia.synthesis.export import ExportSettings, check_formats
 
+    demand_free(folder, force=force)
     names = worlds or list(ours.TRAINING)
     demand_training(tuple(names))
     chosen = tuple(formats or PairPlan.export.formats)
@@ -217,6 +228,14 @@ def sft(
     for file in pairs.files:
         result(str(folder / file.path))
     result(str(folder / "README.md"))
+
+
+def _demand_suite_file(file: Path, *, force: bool) -> None:
+    from simia.bench.suite import SUFFIX
+
+    if not file.name.endswith(SUFFIX):
+        raise ConfigError(f"a suite is called *{SUFFIX}, not {file.name}")
+    demand_free(file, force=force)
 
 
 def _opened(names: "list[str] | tuple[str, ...]") -> "dict[str, World]":
@@ -246,7 +265,22 @@ def _rolled_out(world: "World", model: str, tasks: int, seed: int, file: Path) -
                 drawn = world.tasks(tasks, seed)
                 return await rollouts(models["model"], world, drawn, settings=settings, in_flight=cast.in_flight)
 
-    yield from with_calls(run_loop(walked()))
+    walks = run_loop(walked())
+    idle = sum(not walk.calls for walk in walks)
+    if idle:
+        say(f"{world.spec.name}: in {idle:,} of {len(walks):,} tasks the agent made no call")
+    yield from with_calls(walks)
+
+
+def _show_origins(counts: "Counter[tuple[str, str]]") -> None:
+    """A table of how calls came about and what came of them."""
+    from simia.bench.strata import GROUP_WORDS, GROUPS
+
+    groups = [group for group in GROUPS if any(found == group for _, found in counts)]
+    origins = sorted({origin for origin, _ in counts})
+    rows = [(origin, *(f"{counts[origin, group]:,}" for group in groups)) for origin in origins]
+    header = ("origin", *(GROUP_WORDS[group] for group in groups))
+    result_table(header, rows, numbers=range(1, len(header)))
 
 
 def _show_cells(quotas: dict[str, int], drawn: "Drawn") -> None:

@@ -2,10 +2,8 @@
 
 import errno
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import IntEnum
-from pathlib import Path
 
 from simia.errors import (
     AuthenticationFailed,
@@ -66,16 +64,3 @@ def tell_os_error(error: OSError) -> None:
     else:
         where = "write the output" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO) else "go on"
     tell(SimiaError(f"cannot {where}: {reason}"))
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn an ``OSError`` inside the block into an error that names ``path``, and not a file beside it.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
-    from simia.store import disk
-
-    with disk(path, "write", "take a place that you may write to"):
-        yield

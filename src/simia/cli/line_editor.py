@@ -1,6 +1,7 @@
 """Lines typed at a prompt, with history and completion where Python has readline."""
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,15 +9,16 @@ from simia.cli.console import result
 
 
 def typed_lines(prompt: str, completions: Callable[[str, str], list[str]], word_ends: str) -> Iterator[str]:
-    """What a person types, until Ctrl-D.
+    """What a person types, until Ctrl-D. As in a shell, Ctrl-C gives up the line; a second one on the next line leaves.
 
     Args:
         completions: what a word, after the beginning of its line, may become.
         word_ends: the signs between which a word stands.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C.
+        KeyboardInterrupt: Ctrl-C twice, or once where nobody types.
     """
+    was_given_up = not sys.stdin.isatty()
     with _completing(completions, word_ends):
         while True:
             try:
@@ -26,7 +28,12 @@ def typed_lines(prompt: str, completions: Callable[[str, str], list[str]], word_
                 return
             except KeyboardInterrupt:
                 result()
-                raise
+                if was_given_up:
+                    raise
+                was_given_up = True
+                result("Ctrl-C once more leaves, as Ctrl-D and quit do")
+                continue
+            was_given_up = not sys.stdin.isatty()
             yield line
 
 

@@ -16,16 +16,28 @@ def all_words(words: list[str] | None, model: str | None, max_cost: float | None
     return [*(words or []), *extra]
 
 
-def demand_folder(folder: Path, *, resume: bool) -> None:
-    """Refuse a folder that cannot be meant before anything is fetched or asked.
+def demand_folder(folder: Path, command: str, *, resume: bool) -> None:
+    """Refuse a folder that cannot be meant by ``command`` (``simia synth``) before anything is fetched or asked.
 
     Raises:
-        ConfigError: it holds a run and should not, or holds none and should.
+        ConfigError: it holds a run and should not, or holds none, or one of another command, and should.
     """
     if resume and not (folder / "run.json").exists():
         raise ConfigError(f"{folder} holds no run to go on with: leave --resume out, or check --run")
     if not resume and (folder / "run.json").exists():
         raise ConfigError(f"{folder} holds a run already: add --resume to go on with it, or take another --run")
+    if resume:
+        begun_by = _command_of(folder)
+        if begun_by != command:
+            raise ConfigError(f"{folder} holds a run of {begun_by}, which {command} cannot go on with: check --run")
+
+
+def _command_of(folder: Path) -> str:
+    """Which command a run was begun by."""
+    from simia.store import Run
+
+    with Run.read(folder) as run:
+        return "simia bench run" if {"suite", "setting"} <= run.manifest.config.keys() else "simia synth"
 
 
 def same_command(*more: str) -> list[str]:

@@ -1,6 +1,5 @@
 """``simia runs``: what run folders hold."""
 
-import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simia.cli.console import examples, result, result_facts, result_json, result_table, say
-from simia.cli.errors import writing
+from simia.cli.files import write_text
 from simia.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def show(
             raise ConfigError(f"{run} is a run of simia bench run: see simia bench report {shlex.quote(str(run))}")
         if html is not None:
             text = render_run_page(opened, most_shown=most_shown)
-            _write(html, text)
+            write_text(html, text)
             result(f"page written to {html} ({len(text.encode()) / 1e3:,.0f} kB)")
             return
         funnel = read_funnel(opened)
@@ -253,14 +252,3 @@ def _short(value: Any) -> str:
 
     text = value if isinstance(value, str) else orjson.dumps(value).decode()
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            part.write_text(text, encoding="utf-8")
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simia.cli.console import examples, result, result_facts, result_json, result_table, say
-from simia.cli.errors import ExitCode, writing
-from simia.errors import ConfigError, RecordError
+from simia.cli.errors import ExitCode
+from simia.cli.files import ForceOption, demand_free, writing
+from simia.errors import RecordError
 
 if TYPE_CHECKING:
     from simia.types import JsonObject, Seed
@@ -149,7 +150,7 @@ def convert(
     ],
     format: FormatOption = "auto",  # noqa: A002 - the option's name
     limit: LimitOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
+    force: ForceOption = False,
 ) -> None:
     """Write seeds in what every simia command reads: a file of chat-completions messages and tools, or a world folder.
 
@@ -163,8 +164,7 @@ def convert(
 
     path = Path(out)
     is_folder = out.endswith(("/", os.sep)) or path.is_dir()
-    if not force and (any(path.iterdir()) if path.is_dir() else path.exists()):
-        raise ConfigError(f"{out} exists: take another name, or --force to replace it")
+    demand_free(path, force=force)
     bad = _BadRecords()
     seeds = read(source, format=format, limit=limit, on_bad=bad)
     with writing(path):

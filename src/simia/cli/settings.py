@@ -10,7 +10,11 @@ from simia.errors import ConfigError
 
 def add_to(app: typer.Typer) -> None:
     """Register ``settings``."""
-    app.command(epilog=examples("simia settings", "simia settings simulate", "simia settings plan.outcomes"))(settings)
+    app.command(
+        epilog=examples(
+            "simia settings", "simia settings simulate", "simia settings plan.outcomes", "simia settings bench"
+        )
+    )(settings)
 
 
 def settings(
@@ -18,13 +22,13 @@ def settings(
         str | None,
         typer.Argument(
             metavar="SECTION",
-            help="A table of the recipe, with the tables in it; without it all.",
+            help="A table of the recipe, with the tables in it, or bench; without it all.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Print every setting that a recipe or a KEY=VALUE may hold: what it is for, its values and its default."""
-    from simia.synthesis.reference import sections
+    """Print every setting of simia synth and simia bench run: what it is for, its values and its default."""
+    from simia.report.reference import sections
 
     known = sections()
     if section is not None and section.lower().startswith("roles."):

@@ -130,7 +130,7 @@ def synth(
     if run is None or dry_run:
         rehearse(settings, choose_cast(settings, os.environ), stages, run if resume else None, quiet=quiet)
         return
-    demand_folder(run, resume=resume)
+    demand_folder(run, "simia synth", resume=resume)
     cast = choose_cast(settings, os.environ)
     _take(settings, cast, run, stages, resume=resume, quiet=quiet, again=same_command("--resume"))
 

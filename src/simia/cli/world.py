@@ -125,11 +125,12 @@ def _check_executable(name: str, tasks: int, seed: int, *, as_json: bool) -> Non
         told = {**asdict(figures), "changes": {str(size): count for size, count in sizes}}
         result_json({"findings": [_as_json(finding) for finding in checked.findings], "figures": told})
     else:
+        drawn = f", and {figures.drawn:,} calls drawn where a task has none" if figures.drawn else ""
         result_facts(
             [
-                ("tasks", f"{figures.tasks:,} with {figures.calls:,} gold calls"),
+                ("tasks", f"{figures.tasks:,} with {figures.calls - figures.drawn:,} gold calls" + drawn),
                 ("other calls", f"{figures.others:,} tried, of which {figures.refused:,} were refused"),
-                ("changes", ", ".join(f"{size} in {count}" for size, count in sizes) + " of the gold calls"),
+                ("changes", ", ".join(f"{size} in {count}" for size, count in sizes) + " of these calls"),
                 ("states", f"{figures.state_median:,} bytes in the middle, {figures.state_largest:,} at most"),
                 ("need nothing", ", ".join(figures.without_arguments) or "-"),
                 ("never gold", ", ".join(figures.unused) or "-"),

@@ -7,8 +7,8 @@ from simia.bench.intervals import Rate
 from simia.bench.leaderboard import rate_text
 from simia.bench.results import Verdict, by
 from simia.bench.score import ChangeCounts
-from simia.bench.strata import GROUPS, Group
-from simia.report.bench_entries import GROUP_WORDS, Entry
+from simia.bench.strata import GROUP_WORDS, GROUPS, Group
+from simia.report.bench_entries import Entry
 from simia.report.charts import count_text, share_text
 
 _SHADES = 5

@@ -9,18 +9,7 @@ from simia.bench.intervals import Rate
 from simia.bench.leaderboard import ranked, setting_text
 from simia.bench.remarks import remarks
 from simia.bench.results import Results, Verdict
-from simia.bench.strata import Group
 from simia.report.charts import count_text, share_text
-
-GROUP_WORDS: dict[Group, str] = {
-    "failure": "refused",
-    "no_change": "no change",
-    "simple": "1-2 changes",
-    "medium": "3-6 changes",
-    "difficult": "7-12 changes",
-    "beyond": "over 12 changes",
-}
-"""How the page calls the strata. What fails on it are simulators; a call that the world turns down is refused."""
 
 _GIVEN = {
     "constrained": "the whole state and the code of the called tool",

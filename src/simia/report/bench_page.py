@@ -11,10 +11,10 @@ from simia import __version__
 from simia.bench.leaderboard import paired
 from simia.bench.reference import published_source
 from simia.bench.results import Results
-from simia.bench.strata import GROUPS
+from simia.bench.strata import GROUP_WORDS, GROUPS
 from simia.report.bench_counts import by_tool, by_world, went_wrong
 from simia.report.bench_curves import cliff, drift_curves, published_table
-from simia.report.bench_entries import GROUP_WORDS, Entry, entries, lead, sentence, warnings
+from simia.report.bench_entries import Entry, entries, lead, sentence, warnings
 from simia.report.bench_failures import MOST_SHOWN, Failures
 from simia.report.bench_tables import board, released
 from simia.report.charts import count_text

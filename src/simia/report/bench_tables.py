@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from simia.bench.leaderboard import GROUP_NAMES, SIMILARITY, SIMILARITY_NOTE, leaderboard, released_rule
+from simia.bench.leaderboard import SIMILARITY, SIMILARITY_NOTE, leaderboard, released_rule
 from simia.bench.reference import published_rows
-from simia.bench.strata import GROUPS
-from simia.report.bench_entries import GROUP_WORDS, Entry
+from simia.report.bench_entries import Entry
 from simia.report.lines import interval_bar, swatch
 
-_HEADER = {GROUP_NAMES[group]: GROUP_WORDS[group] for group in GROUPS}
 _NOTHING = Markup("")
 _LAST = ("setting", "samples", "suite")
 
@@ -56,7 +54,7 @@ def board(shown: Sequence[Entry]) -> PageTable:
         cells = [Cell(words[place], bars.get(table.header[place], _NOTHING)) for place in order]
         rows.append(Row(entry.name, cells, swatch(entry.place)))
     header = [table.header[0], *(table.header[place] for place in order)]
-    return PageTable([_HEADER.get(name, name) for name in header], rows, table.note.removesuffix(SIMILARITY_NOTE))
+    return PageTable(header, rows, table.note.removesuffix(SIMILARITY_NOTE))
 
 
 def released(shown: Sequence[Entry]) -> PageTable:

@@ -9,6 +9,12 @@ from pathlib import Path
 from simia.errors import DiskFull, StoreError
 
 _REMEDY = "check the disk and the permissions, then go on with --resume"
+ELSEWHERE = "take a place that you may write to"
+"""What to do where a file that is no part of a run cannot be written."""
+
+LOOK = "check the path and the permissions"
+"""What to do where such a file cannot be read."""
+
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 sync_data = getattr(os, "fdatasync", os.fsync)
@@ -40,15 +46,15 @@ def as_store_error(cause: OSError, path: Path, doing: str, remedy: str = _REMEDY
     return StoreError(f"cannot {doing} {path}: {reason}; {remedy}")
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace ``path`` by ``content``, on the disk when this returns.
+def write_atomically(path: Path, content: bytes, remedy: str = _REMEDY) -> None:
+    """Replace ``path`` by ``content``, on the disk when this returns. ``remedy`` is what a failure tells to do.
 
     Raises:
         DiskFull: no room for it; the old file is untouched.
         StoreError: the folder cannot be written.
     """
     scratch = path.with_name(path.name + ".new")
-    with disk(path, "write"):
+    with disk(path, "write", remedy):
         try:
             with open(scratch, "wb") as file:
                 file.write(content)
@@ -62,13 +68,14 @@ def write_atomically(path: Path, content: bytes) -> None:
         sync_folder(path.parent)
 
 
-def put_in_place(scratch: Path, path: Path) -> None:
-    """Rename the whole file ``scratch`` to ``path``, in the same folder; durable when this returns.
+def put_in_place(scratch: Path, path: Path, remedy: str = _REMEDY) -> None:
+    """Rename the whole file ``scratch`` to ``path``, in the same folder; durable when this returns. ``remedy`` is what
+    a failure tells to do.
 
     Raises:
         StoreError: the folder cannot be written.
     """
-    with disk(path, "write"):
+    with disk(path, "write", remedy):
         os.replace(scratch, path)
         sync_folder(path.parent)
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 from statistics import median
 from typing import Any, Literal
 
@@ -13,13 +13,15 @@ from simia.seeds.invariants import broken, check_expression, violations
 from simia.seeds.world_folder import Finding
 from simia.types import JsonObject, State, ToolCall, Transition, WorldTask, canonical_json, same, schema_for
 from simia.worlds.digest import TASKS, digests, digests_elsewhere
+from simia.worlds.drawn import next_call
 from simia.worlds.trials import beginnings, looks, trials
 from simia.worlds.world import World
 
 
 @dataclass
 class Figures:
-    """What a world offers, counted along the gold calls of the tasks looked at.
+    """What a world offers, counted along the gold calls of the tasks looked at; where a task has none, along calls that
+    are drawn in their place, ``drawn`` of all.
 
     ``changes`` counts calls by the number of their changes; ``others`` are the calls tried beside the gold ones, of
     which ``refused`` were refused; ``unused`` are tools that no gold call uses, ``without_arguments`` those that need
@@ -28,6 +30,7 @@ class Figures:
 
     tasks: int = 0
     calls: int = 0
+    drawn: int = 0
     changes: Counter[int] = field(default_factory=Counter)
     others: int = 0
     refused: int = 0
@@ -112,7 +115,7 @@ class _Examination:
             for task in self._drawn(tasks, seed):
                 drawn.append(task.content_id)
                 used.update(call.name for call in task.gold)
-                sizes += [len(canonical_json(state)) for state in self._walk(task)]
+                sizes += [len(canonical_json(state)) for state in self._walk(task, seed)]
             again = [task.content_id for task in self._drawn(tasks, seed)]
         except SimiaError as error:
             self._fault("tasks", "tasks", str(error), "mend what draws states and tasks, or the laws")
@@ -145,8 +148,9 @@ class _Examination:
         with boundary(SimiaError, "draw the tasks"):
             yield from islice(beginnings(self._world, tasks, seed), tasks)
 
-    def _walk(self, task: WorldTask) -> Iterator[State]:
+    def _walk(self, task: WorldTask, seed: int) -> Iterator[State]:
         """Make the calls of ``task``; gives its states, as long as nothing stops it."""
+        kind = "gold" if task.gold else "drawn"
         state = task.initial_state
         yield state
         if not self._is_lawful(
@@ -157,16 +161,20 @@ class _Examination:
             self._fault("goal", f"goal of {task.id}", "holds before any call", "demand what only the calls bring about")
         self._try_all(looks(self._world.spec), state, task)
         refused: list[tuple[str, str, str]] = []
-        for number, call in enumerate(task.gold, start=1):
+        for number in count():
+            call = next_call(self._world.spec, task, state, number, seed)
+            if call is None:
+                break
             self._try_all(trials(state, call), state, task)
-            where = f"tool {call.name} in {task.id}, gold call {number}"
+            where = f"tool {call.name} in {task.id}, {kind} call {number + 1}"
             done = self._make(state, call, where)
             if done is None:
                 return
             transition, state = done
             self.figures.calls += 1
+            self.figures.drawn += not task.gold
             self.figures.changes[transition.delta.size if transition.delta else 0] += 1
-            if transition.is_error:
+            if transition.is_error and task.gold:
                 refused.append((call.name, where, f"is refused: {transition.observation}"))
             yield state
             self._try_all(iter([call]), state, task)
@@ -184,7 +192,8 @@ class _Examination:
 
     def _try_all(self, calls: Iterator[ToolCall], state: State, task: WorldTask) -> None:
         for call in calls:
-            done = self._make(state, call, f"tool {call.name} in {task.id}, tried beside the gold calls")
+            kind = "gold" if task.gold else "drawn"
+            done = self._make(state, call, f"tool {call.name} in {task.id}, tried beside the {kind} calls")
             self.figures.others += 1
             self.figures.refused += done is not None and done[0].is_error
 
@@ -201,7 +210,7 @@ class _Examination:
             return None
         if canonical_json(state) != before:
             self._fault(call.name, where, "changes the state that it is given", "work on a copy")
-        elif _content(transition, after) != _content(*again):
+        elif not (transition == again[0] and same(after, again[1])):
             self._fault(call.name, where, "answers otherwise the second time", "take time and chance from the state")
         if transition.is_error:
             changed = not same(state, after) or (transition.delta is not None and transition.delta.size > 0)
@@ -269,10 +278,6 @@ class _Examination:
     ) -> None:
         self._found.setdefault((subject, remedy), Finding(severity, where, problem, remedy))
         self._times[subject, remedy] += 1
-
-
-def _content(transition: Transition, after: State) -> bytes:
-    return canonical_json([transition.model_dump(mode="json"), after])
 
 
 def _value(observation: str) -> Any:

@@ -9,10 +9,12 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from itertools import count
 from typing import Any
 
 from simia.errors import SimiaError, boundary
 from simia.types import State, ToolCall, canonical_json
+from simia.worlds.drawn import next_call
 from simia.worlds.trials import beginnings, looks, trials
 from simia.worlds.world import World
 
@@ -21,17 +23,22 @@ TASKS = "the tasks"
 
 
 def digests(world: World, tasks: int, seed: int) -> dict[str, str]:
-    """For each tool a hash over all its transitions along the gold calls and beside them, and one over the tasks."""
+    """For each tool a hash over all its transitions along the gold calls and beside them, and one over the tasks;
+    where a task has no gold calls, along drawn ones.
+    """
     hashes: dict[str, Any] = defaultdict(hashlib.sha256)
     for task in beginnings(world, tasks, seed):
         hashes[TASKS].update(task.content_id.encode())
         state = task.initial_state
         for call in looks(world.spec):
             _add(hashes, world, state, call)
-        for call in task.gold:
-            for other in trials(state, call):
+        for number in count():
+            made = next_call(world.spec, task, state, number, seed)
+            if made is None:
+                break
+            for other in trials(state, made):
                 _add(hashes, world, state, other)
-            state = _add(hashes, world, state, call)
+            state = _add(hashes, world, state, made)
     return {name: one.hexdigest() for name, one in hashes.items()}
 
 

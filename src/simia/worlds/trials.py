@@ -7,7 +7,8 @@ from typing import Any
 from simia.types import JsonObject, State, ToolCall, WorldSpec, WorldTask
 from simia.worlds.world import World
 
-_Place = tuple[str | int, ...]
+Place = tuple[str | int, ...]
+"""Keys and positions that lead to a part of a JSON value."""
 
 
 def beginnings(world: World, count: int | None, seed: int) -> Iterator[WorldTask]:
@@ -36,10 +37,10 @@ def trials(state: State, call: ToolCall) -> Iterator[ToolCall]:
         yield _with(call, {**call.arguments, name: [["?"]]})
     yield _with(call, {**call.arguments, "nonsense": 1})
     siblings = _siblings(state)
-    for place, text in _texts(call.arguments):
-        yield _with(call, _replaced(call.arguments, place, f"{text}0"))
+    for place, text in texts(call.arguments):
+        yield _with(call, replaced(call.arguments, place, f"{text}0"))
         if text in siblings:
-            yield _with(call, _replaced(call.arguments, place, siblings[text]))
+            yield _with(call, replaced(call.arguments, place, siblings[text]))
 
 
 def looks(spec: WorldSpec) -> Iterator[ToolCall]:
@@ -63,21 +64,23 @@ def _siblings(state: State) -> dict[str, str]:
     return found
 
 
-def _texts(value: Any, place: _Place = ()) -> Iterator[tuple[_Place, str]]:
+def texts(value: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
+    """Every text in a JSON value that is no key, with its place."""
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, Mapping):
         for key, entry in value.items():
-            yield from _texts(entry, (*place, key))
+            yield from texts(entry, (*place, key))
     elif isinstance(value, list):
         for number, entry in enumerate(value):
-            yield from _texts(entry, (*place, number))
+            yield from texts(entry, (*place, number))
 
 
-def _replaced(value: Any, place: _Place, new: str) -> Any:
+def replaced(value: Any, place: Place, new: str) -> Any:
+    """A copy of a JSON value with ``new`` at ``place``."""
     if not place:
         return new
     head, *rest = place
     copy = list(value) if isinstance(value, list) else dict(value)
-    copy[head] = _replaced(value[head], tuple(rest), new)  # type: ignore[index]
+    copy[head] = replaced(value[head], tuple(rest), new)  # type: ignore[index]
     return copy

@@ -1,4 +1,6 @@
-"""What a user may set: every key of a recipe with its values and its default, told by the models that check it."""
+"""What a user may set: every key of a recipe and of a benchmark run, with its values and its default, told by the
+models that check it.
+"""
 
 import json
 import re
@@ -8,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
+from simia.bench.settings import BenchSettings
 from simia.config import Name
 from simia.models.prices import Price
 from simia.seeds.files import NAMES
@@ -38,7 +41,7 @@ _ROLE = re.compile(r":(?:\w+:)?\w+:`~?([^`]+)`")
 _TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
 _NAME = TypeAdapter(Name).json_schema()["pattern"]
 _REQUIRED = object()
-_PREFIXES = {"recipe": "", "prices": "models.NAME."}
+_PREFIXES = {"recipe": "", "bench": "", "prices": "models.NAME."}
 
 
 def prose(docstring: str | None) -> tuple[str, ...]:
@@ -56,11 +59,16 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
 
 
 def sections() -> tuple[Section, ...]:
-    """The recipe's own keys, then its tables, each before the tables in it; and what a file of prices holds."""
+    """The recipe's own keys, then its tables, each before the tables in it; the keys of a benchmark run; and what a
+    file of prices holds.
+    """
     recipe = Recipe.model_json_schema(mode="serialization")  # without what is excluded: a user may not set it
+    bench = BenchSettings.model_json_schema(mode="serialization")
     prices = Price.model_json_schema()
+    told: dict[str, str] = {}
     return (
-        *_sections(recipe, "recipe", {}, recipe["$defs"], {}),
+        *_sections(recipe, "recipe", {}, recipe["$defs"], told),
+        *_sections(bench, "bench", {}, bench["$defs"], told),
         *_sections(prices, "prices", {}, {}, {}),
     )
 
@@ -89,7 +97,7 @@ def _sections(
         if known and len(values) > _WIDEST_CELL:
             values = f"{values.partition(' of ')[0]} of the {len(known)} names below"
             lists.append((f"Values of `{path}`", tuple(f"`{one}`: {does}" for one, does in known.items())))
-        shown = _default(default, list(known))
+        shown = "its defaults" if table and isinstance(default, dict) else _default(default, list(known))
         if isinstance(default, list) and len(shown) > _WIDEST_CELL:
             shown = f"the {len(default)} below"
             lists.append((f"Default of `{path}`", tuple(default)))

@@ -1,22 +1,24 @@
 """The reference of the settings as a page of Markdown.
 
-``python -m simia.synthesis.reference_page > docs/settings.md`` writes it anew.
+``python -m simia.report.reference_page > docs/settings.md`` writes it anew.
 """
 
 from textwrap import fill
 
-from simia.synthesis.reference import sections
+from simia.report.reference import sections
 
-HEAD = """<!-- Written by: python -m simia.synthesis.reference_page > docs/settings.md
+HEAD = """<!-- Written by: python -m simia.report.reference_page > docs/settings.md
      To change it, change the docstrings of the settings and write it anew. -->
 
 # Settings
 
-Every key that a recipe may hold. In its TOML file, what stands before the last dot is the table; on the command line
-any key can be set, and what is no plain word or number is written as in TOML:
+Every key that a recipe may hold, and under `bench` those of `simia bench run`. In a recipe's TOML file, what stands
+before the last dot is the table; on the command line any key can be set, and what is no plain word or number is written
+as in TOML:
 
 ```
 simia synth shop count=50 simulate.mode=turns 'export.formats=["trl", "openai"]' --run runs/turns
+simia bench run --model gpt-4.1-mini setting=tracked temperature=0.7 --run runs/mini
 ```
 
 The default `none` means that nothing is set. `simia settings` prints all this, `simia settings SECTION` a part of it.

@@ -7,27 +7,38 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from simia.bench.settings import BenchSettings
 from simia.config import Settings
+from simia.report.reference import prose, sections
+from simia.report.reference_page import markdown
 from simia.simulate import SimulateSettings
 from simia.simulate.settings import SMALL
 from simia.synthesis.postprocess import PASSES
 from simia.synthesis.recipe import Recipe
-from simia.synthesis.reference import prose, sections
-from simia.synthesis.reference_page import markdown
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 SECTIONS = {section.name: section for section in sections()}
-SETTINGS = {setting.key: setting for section in SECTIONS.values() for setting in section.settings}
+SETTINGS = {
+    setting.key: setting for name, section in SECTIONS.items() if name != "bench" for setting in section.settings
+}
+BENCH = {setting.key: setting for setting in SECTIONS["bench"].settings}
 
 
 def test_the_page_in_docs_is_what_the_settings_say_today() -> None:
     assert PAGE.read_text(encoding="utf-8") == markdown(), (
-        "write it anew: python -m simia.synthesis.reference_page > docs/settings.md"
+        "write it anew: python -m simia.report.reference_page > docs/settings.md"
     )
 
 
 def test_every_key_that_a_recipe_takes_is_told() -> None:
     assert set(_keys(Recipe, "")) == {key for key in SETTINGS if not key.startswith("models.")}
+
+
+def test_every_key_of_a_benchmark_run_is_told_and_its_model_once() -> None:
+    assert set(BENCH) == set(BenchSettings.model_fields)
+    assert BENCH["setting"].values == "one of constrained, tracked, hidden"
+    assert BENCH["model"].values == "the keys of model, as model.name"
+    assert BENCH["temperature"].default == "0"
 
 
 def test_no_key_is_told_that_a_user_may_not_set() -> None:
@@ -118,7 +129,7 @@ def test_no_prose_has_marks_of_sphinx_left() -> None:
 def test_every_row_of_the_page_has_three_cells() -> None:
     rows = [line for line in markdown().splitlines() if line.startswith("|")]
 
-    assert len(rows) == len(SETTINGS) + 2 * len(SECTIONS)
+    assert len(rows) == len(SETTINGS) + len(BENCH) + 2 * len(SECTIONS)
     assert {row.count("|") for row in rows} == {4}
 
 
