@@ -1,7 +1,9 @@
 """Training data for a simulator: prompts as a run asks them, answers that score as right, worlds that are held out."""
 
+import ast
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,16 @@ PLAN = PairPlan(tasks=15, cells=scaled(BALANCE2, 0.01))
 ALL = PairPlan(
     tasks=3, cells=(Cell("all", 10**6, ("failure", "no_change", "simple", "medium", "difficult", "beyond")),)
 )
+
+
+def functions(names: Iterable[str]) -> set[str]:
+    """Every function in the code that simulators of these worlds are shown, as text."""
+    found = set()
+    for world in map(worlds.load, names):
+        for tool in world.spec.tools:
+            tree = ast.parse(world.source_of(tool.name) or "")
+            found |= {ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -198,3 +210,8 @@ def test_the_card_counts_worlds_and_strata(written: tuple[Path, Pairs]) -> None:
     assert f"By world: campus ({pairs.by_world['campus']}), library ({pairs.by_world['library']})." in card
     assert '| answers to calls with the outcome "refused" | 10 |' in card
     assert "license: apache-2.0" in card
+
+
+def test_no_function_of_a_world_that_is_held_out_is_among_the_training_data() -> None:
+    assert functions(worlds.TRAINING)
+    assert not functions(worlds.TRAINING) & functions(worlds.BENCHMARK)

@@ -194,7 +194,8 @@ def sft(
     mix: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="CELL=COUNT", help="The mixture: failure, no_change, simple, complex; without it Balance2."
+            metavar="CELL=COUNT",
+            help="Set a cell of the mixture: failure, no_change, simple, complex; the others stay Balance2's.",
         ),
     ] = None,
     scale: Annotated[float, typer.Option(min=0.001, help="Multiply the mixture.")] = 1.0,

@@ -4,7 +4,6 @@ from datetime import date, timedelta
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from simia.worlds.executable import Action, Refused
 from simia.worlds.home.reads import (
@@ -23,56 +22,23 @@ from simia.worlds.home.reads import (
     thermostat_of,
     watts_in,
 )
-from simia.worlds.home.state import AlarmMode, Day, Degrees, Device, HomeState, Percent, Scene, Schedule, Time, Tone
+from simia.worlds.home.results import (
+    Advanced,
+    Armed,
+    Disarmed,
+    HeatingSet,
+    LightsSet,
+    NewSchedule,
+    OpeningsSet,
+    PlugsSwitched,
+)
+from simia.worlds.home.state import Degrees, Device, HomeState, Percent, Scene, Schedule, Time, Tone
 
 FUSE_WATTS = 4000
 AWAY_DEGREES = 16
 MINUTES_PER_DAY = 1440
 
 DeviceIds = Annotated[list[str], Field(min_length=1, max_length=8, description="Devices, for example 'light-31'.")]
-
-
-class LightsSet(TypedDict):
-    lights: list[str]
-    brightness: Percent
-    tone: dict[str, Tone]
-
-
-class PlugsSwitched(TypedDict):
-    plugs: list[str]
-    on: bool
-    watts: Annotated[int, Field(description="What the whole house draws then.")]
-
-
-class HeatingSet(TypedDict):
-    thermostats: list[str]
-    target: Degrees
-    watts: Annotated[int, Field(description="What the rooms of these thermostats draw then.")]
-
-
-class OpeningsSet(TypedDict):
-    openings: list[str]
-    heating_stopped: list[str]
-
-
-class NewSchedule(Schedule):
-    schedule_id: str
-
-
-class Armed(TypedDict):
-    mode: AlarmMode
-    armed: list[str]
-
-
-class Disarmed(TypedDict):
-    was: AlarmMode
-    disarmed: list[str]
-
-
-class Advanced(TypedDict):
-    today: Day
-    time: Time
-    ran: Annotated[list[str], Field(description="The schedules that ran, in order.")]
 
 
 def set_lights(state: HomeState, light_ids: DeviceIds, brightness: Percent, tone: Tone | None = None) -> LightsSet:

@@ -94,7 +94,7 @@ def reserve(
     for key, row in sorted(state["reservations"].items()):
         if row["guest"].lower() == guest.strip().lower():
             raise Refused(f"{guest} has the reservation {key}")
-        apart = abs(_minutes_of(row["time"]) - _minutes_of(time))
+        apart = _minutes_apart(row["time"], time)
         if row["table"] == table_id and row["status"] != "left" and apart < MINUTES_BETWEEN_PARTIES:
             raise Refused(f"table {table_id} is booked at {row['time']} by {key}")
     reservation: Reservation = {
@@ -216,5 +216,6 @@ TOOLS: tuple[Action, ...] = (
 )
 
 
-def _minutes_of(time: str) -> int:
-    return int(time[:2]) * 60 + int(time[3:])
+def _minutes_apart(one: str, other: str) -> int:
+    hours, minutes = (int(one[part]) - int(other[part]) for part in (slice(2), slice(3, 5)))
+    return abs(60 * hours + minutes)
