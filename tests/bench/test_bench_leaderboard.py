@@ -14,6 +14,7 @@ from simia.bench.intervals import Rate
 from simia.bench.leaderboard import (
     Table,
     by_size,
+    by_stratum,
     drift_table,
     interval_text,
     leaderboard,
@@ -155,8 +156,8 @@ def test_pairs_are_compared_on_shared_samples_only(baselines: dict[str, Results]
     some = measured(lambda request: SUCCESS, limit=10)
     table = paired([baselines["oracle"], some])
     assert table is not None
-    ((first, second, samples, only_first, only_second, _),) = table.rows
-    assert (first, second) == ("oracle", "scripted")
+    ((first, second, measure, samples, only_first, only_second, _),) = table.rows
+    assert (first, second, measure) == ("oracle", "scripted", "Config Match")
     wrong = sum(verdict.sample.size > 0 for verdict in some.verdicts)
     assert (samples, only_first, only_second) == ("10", str(wrong), "0")
 
@@ -277,6 +278,15 @@ def test_a_stratum_says_how_many_of_how_many(baselines: dict[str, Results]) -> N
     assert column(table, "7-12 changes")[0].startswith("0 % (0/")
 
 
+def test_each_stratum_has_both_rates_with_their_intervals(baselines: dict[str, Results]) -> None:
+    table = by_stratum([baselines["oracle"], baselines["do-nothing"]])
+    assert_well_formed(table)
+    rows = {row[:2]: row[2:] for row in table.rows}
+    count, config, feedback = rows["do nothing", "3-6 changes"]
+    assert (config, feedback) == (interval_text(Rate(0, int(count))), interval_text(Rate(0, int(count))))
+    assert rows["oracle", "refused"][1].startswith("100.0 % (")
+
+
 def test_training_worlds_in_a_suite_are_remarked(measured: Measure, tmp_path: Path) -> None:
     plan = replace(SMALL, tasks=2, cells=scaled(PUBLISHED, 0.02))
     built = build(plan, {"library": worlds.load("library")})
@@ -298,9 +308,12 @@ def test_one_run_has_no_pair(baselines: dict[str, Results]) -> None:
     assert paired([baselines["oracle"]]) is None
 
 
-def test_a_run_without_config_match_has_no_pair(baselines: dict[str, Results], measured: Measure) -> None:
+def test_a_run_without_config_match_is_paired_by_feedback(baselines: dict[str, Results], measured: Measure) -> None:
     hidden = measured(lambda request: '{"observation": 1}', setting="hidden", limit=5)
-    assert paired([baselines["oracle"], hidden]) is None
+    table = paired([baselines["oracle"], hidden])
+    assert table is not None
+    ((_, _, measure, samples, only_first, only_second, _),) = table.rows
+    assert (measure, samples, only_first, only_second) == ("Feedback Match", "5", "5", "0")
 
 
 def test_drift_is_shown_by_step_with_counts(baselines: dict[str, Results], suite: Suite) -> None:
@@ -312,14 +325,15 @@ def test_drift_is_shown_by_step_with_counts(baselines: dict[str, Results], suite
     assert column(table, "episodes") == [
         str(sum(len(one.steps) >= number for one in episodes)) for number in range(1, longest + 1)
     ]
-    assert set(column(table, "state right")) == set(column(table, "Feedback Match")) == {"100 %"}
+    for name in ("state right", "Feedback Match"):
+        assert {cell.partition(" (")[0] for cell in column(table, name)} == {"100.0 %"}
     assert_well_formed(table)
 
 
 def test_who_does_nothing_is_right_only_where_nothing_has_changed_yet(baselines: dict[str, Results]) -> None:
     table = drift_table([baselines["do-nothing"]])
     assert table is not None
-    assert all(cell == "-" or cell.startswith("0 % of ") for cell in column(table, "once changed"))
+    assert all(cell == "-" or cell.startswith("0.0 % (0-") for cell in column(table, "once changed"))
 
 
 def test_drift_of_a_hidden_state_has_observations_only(measured: Measure) -> None:

@@ -76,6 +76,23 @@ def test_an_agent_that_never_speaks_is_stopped(bank: World, task: WorldTask) -> 
     assert len(walk.calls) == len(model.requests) == 12
 
 
+def test_an_endpoint_that_is_gone_ends_all_others_too(bank: World) -> None:
+    model = ScriptedModel(lambda request: EndpointLost("gone") if len(model.requests) == 3 else slow())
+
+    async def slow() -> Any:
+        await asyncio.sleep(0.01)
+        return OVER
+
+    async def act() -> int:
+        with pytest.raises(EndpointLost):
+            await rollouts(model, bank, list(bank.tasks(20)), settings=SimulateSettings(), in_flight=4)
+        asked = len(model.requests)
+        await asyncio.sleep(0.05)
+        return len(model.requests) - asked
+
+    assert asyncio.run(act()) == 0
+
+
 def test_an_agent_that_is_told_too_much_ends_its_walk(bank: World, task: WorldTask) -> None:
     walk, _ = walked(bank, task, next(calls(task)), ContextOverflow("9,000 tokens"))
     assert len(walk.calls) == 1

@@ -1,6 +1,7 @@
 """What a simulator is shown in each setting, and what becomes of whatever it says."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from simia.bench.subjects import ModelSubject
 from simia.bench.suite import Suite
 from simia.errors import ConfigError, ContextOverflow, EndpointLost, RequestRefused, ServerFailed
 from simia.formats.calls import dump_json, load_json
+from simia.models.refusals import DECLINED
 from simia.models.scripted import ScriptedModel
 from simia.types import ChatReply, ChatRequest, UserMessage, schema_for
 
@@ -149,6 +151,13 @@ def test_changes_are_not_read_where_no_state_was_shown(suite: Suite, sample: Sam
     assert (prediction.changes, prediction.problem) == (None, "")
 
 
+def deep_changes(levels: int) -> str:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return json.dumps({"observation": 1, "changes": [{"op": "put", "path": ["a"], "value": value}]})
+
+
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
@@ -159,7 +168,8 @@ def test_changes_are_not_read_where_no_state_was_shown(suite: Suite, sample: Sam
         (ChatReply(text='{"observa', model="m", finish_reason="length"), "too_long: the reply was cut"),
         (ChatReply(text='{"observation": 1}', model="m", finish_reason="length"), "too_long: the reply was cut"),
         (ContextOverflow("9,000 tokens"), "context_overflow: 9,000 tokens"),
-        (RequestRefused("status 400"), "refused: status 400"),
+        (RequestRefused(f"status 400: it {DECLINED}"), "refused: status 400"),
+        (deep_changes(300), "unreadable: the changes are nested more than 100 deep"),
     ],
 )
 def test_an_answer_that_makes_no_sense_is_a_prediction_with_a_problem(
@@ -174,7 +184,7 @@ def test_a_reply_that_cannot_be_read_is_kept_word_by_word(suite: Suite, sample: 
     assert prediction.reply == "I cannot do that."
 
 
-@pytest.mark.parametrize("error", [ServerFailed("status 500"), EndpointLost("gone")])
+@pytest.mark.parametrize("error", [ServerFailed("status 500"), EndpointLost("gone"), RequestRefused("no such option")])
 def test_an_endpoint_that_is_gone_is_an_error(suite: Suite, sample: Sample, error: Exception) -> None:
     with pytest.raises(type(error)):
         answered(suite, sample, error)
@@ -198,7 +208,7 @@ def test_a_boxed_simulator_that_stays_wrong_is_inadmissible(suite: Suite, sample
     assert len(model.requests) == 2
 
 
-@pytest.mark.parametrize("error", [ContextOverflow("9,000 tokens"), RequestRefused("status 400")])
+@pytest.mark.parametrize("error", [ContextOverflow("9,000 tokens"), RequestRefused(f"it {DECLINED}")])
 def test_a_boxed_simulator_may_be_asked_too_much_too(suite: Suite, sample: Sample, error: Exception) -> None:
     prediction, _ = answered(suite, sample, error, boxed=True)
     assert prediction.problem

@@ -257,10 +257,25 @@ def test_a_run_goes_on_although_its_suite_has_gone(simia: Simia, suite: str, cou
     simia(*words, "--limit", "5")
     Path(suite).unlink()
 
-    ended = simia(*words, "--resume")
+    ended = simia(*words, "--resume", "--limit", "0")
 
     assert ended.code == 0
     assert len(answers("run")) == count
+
+
+def test_a_run_that_is_gone_on_with_asks_no_more_than_it_was_begun_for(simia: Simia, suite: str) -> None:
+    words = ("bench", "run", "--model", "baseline:echo", "--suite", suite, "--run", "run")
+    simia(*words, "--limit", "5")
+
+    assert simia(*words, "--resume").code == 0
+    assert len(answers("run")) == 5
+
+
+def test_an_option_goes_before_a_word(simia: Simia, suite: str) -> None:
+    words = ("bench", "run", "--model", "baseline:echo", "--suite", suite, "--run", "run")
+
+    assert simia(*words, "--limit", "3", "limit=9").code == 0
+    assert len(answers("run")) == 3
 
 
 def test_a_missing_key_leaves_no_folder(simia: Simia, serve: Simia, suite: str) -> None:
@@ -314,7 +329,7 @@ def test_an_estimate_says_what_a_run_still_lacks(simia: Simia, suite: str, count
     words = ("bench", "run", "--model", "baseline:echo", "--suite", suite, "--run", "run")
     simia(*words, "--limit", "5")
 
-    ended = simia(*words, "--resume", "--dry-run")
+    ended = simia(*words, "--resume", "--dry-run", "--limit", "0")
 
     assert ended.code == 0
     assert f"samples     {count - 5} of small" in ended.out
@@ -522,7 +537,10 @@ def test_a_suite_is_shown_with_its_cells_from_easy_to_hard(simia: Simia, suite: 
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [(None, "no suite 'mine.jsonl.gz': give a file of simia bench build"), (b'{"a": 1}\n', "mine.jsonl.gz:1: ")],
+    [
+        (None, "no suite 'mine.jsonl.gz': give a file of simia bench build"),
+        (b'{"a": 1}\n', "mine.jsonl.gz is no suite of simia: its first line is no head"),
+    ],
 )
 def test_what_is_no_suite_is_told(simia: Simia, content: bytes | None, told: str) -> None:
     if content is not None:

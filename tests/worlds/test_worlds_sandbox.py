@@ -675,7 +675,8 @@ def test_the_source_of_a_tool_is_shown_with_what_it_uses() -> None:
     with world_of(code, "One") as world:
         source = world.source_of("act")
     assert source is not None
-    parts = source.split("\n\n")
+    note, *parts = source.split("\n\n")
+    assert all(line.startswith("# ") for line in note.splitlines())
     assert parts[-1].startswith("def act(self, x):\n    '''Act.'''")
     assert set(parts[:-1]) == {
         "RATE = 2",
@@ -685,6 +686,53 @@ def test_the_source_of_a_tool_is_shown_with_what_it_uses() -> None:
         "@staticmethod\ndef other():\n    return 1",
     }
     assert parts.index("RATE = 2") < parts.index("def twice(x):\n    return x * RATE")
+
+
+def test_the_source_of_a_tool_has_its_bases_and_what_only_the_constructor_sets() -> None:
+    code = (
+        "class Base:\n    def _fee(self):\n        return self.fee\n    def _same(self):\n        return 1\n"
+        "class One(Base):\n    def __init__(self):\n        self.fee = 5\n    def _same(self):\n        return 2\n"
+        "    def price(self):\n        return self._fee() + self._same()\n"
+    )
+    with world_of(code, "One") as world:
+        source = world.source_of("price") or ""
+    assert "self.fee = 5" in source
+    assert "return self.fee" in source
+    assert "return 2" in source
+    assert "return 1" not in source
+
+
+def test_a_tool_that_draws_or_looks_at_a_clock_cannot_be_foretold() -> None:
+    code = (
+        "import random, uuid\nimport datetime as dt\nfrom datetime import datetime\nfrom random import choice\n"
+        "def drawn():\n    return random.random()\n"
+        "class One:\n"
+        "    def a(self):\n        return drawn()\n"
+        "    def b(self):\n        return str(uuid.uuid4())\n"
+        "    def c(self):\n        return dt.datetime.now().isoformat()\n"
+        "    def d(self):\n        return datetime.today().isoformat()\n"
+        "    def e(self):\n        return choice([1, 2])\n"
+        "    def f(self):\n        return str(uuid.UUID(int=1)) + datetime(2025, 1, 1).isoformat()\n"
+        "    def g(self):\n        return self.b()\n"
+    )
+    with world_of(code, "One") as world:
+        assert [tool.name for tool in world.spec.tools if world.is_foretellable(tool.name)] == ["f"]
+
+
+def test_a_name_that_only_functions_share_is_as_it_was_at_the_next_call() -> None:
+    code = (
+        "import calendar\n"
+        "def _made():\n    n = 0\n    def following():\n        nonlocal n\n        n += 1\n        return n\n"
+        "    return following\n"
+        "following = _made()\n"
+        "class One:\n"
+        "    def take(self):\n        return following()\n"
+        "    def first_day(self):\n        before = calendar.firstweekday()\n        calendar.setfirstweekday(6)\n"
+        "        return before\n"
+    )
+    with world_of(code, "One") as world:
+        assert [shown(world, "take") for _ in range(3)] == [1, 1, 1]
+        assert [shown(world, "first_day") for _ in range(2)] == [0, 0]
 
 
 def verdict(program: list[kernel.Instruction], machine: int, number: int, *arguments: int) -> int:

@@ -69,12 +69,13 @@ def build(
     episodes: list[Episode] = []
     for name, world in sorted(worlds.items()):
         episodes += _episodes(plan, name, world)
+    shown = {(one.world, one.instruction) for one in episodes if one.steps}
     counts = dict.fromkeys(sorted(worlds), 0)
     for sample in _harvest(plan, worlds, {one.id for one in episodes}) if harvested is None else harvested:
         if sample.world not in counts:
             raise ConfigError(f"the transitions are of {sample.world!r} too: name it among the worlds")
         counts[sample.world] += 1
-        is_question = harvested is None or call_problem(worlds[sample.world].spec, sample.call) is None
+        is_question = harvested is None or _is_question(sample, worlds[sample.world], shown)
         if is_question and len(canonical_json(sample.state)) <= plan.max_state:
             sampler.add(sample)
     for name, count in counts.items():
@@ -98,6 +99,14 @@ def build(
 def _harvest(plan: SuitePlan, worlds: Mapping[str, World], shown: Collection[str]) -> Iterator[Sample]:
     for name, world in sorted(worlds.items()):
         yield from harvest(name, world, walks_of(world, plan.tasks, plan.seed, without=shown), seed=plan.seed)
+
+
+def _is_question(sample: Sample, world: World, shown: Collection[tuple[str, str]]) -> bool:
+    """Whether a sample that was harvested earlier may be in a suite: it fits the tools, and is of no task of an
+    episode, which ``shown`` has as world and instruction.
+    """
+    instruction = sample.history[0].content if sample.history else ""
+    return (sample.world, instruction) not in shown and call_problem(world.spec, sample.call) is None
 
 
 def _episodes(plan: SuitePlan, name: str, world: World) -> Iterator[Episode]:

@@ -1,7 +1,7 @@
 """Harvests transitions of executable worlds: from gold calls, from an agent's calls, and from perturbed ones."""
 
 import hashlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -9,6 +9,7 @@ from typing import Literal
 from simia.bench.perturb import ILL_FORMED, KINDS, perturbed
 from simia.bench.sample import GOLD, Episode, Sample, Step, exchange, sample_id
 from simia.config import rng_for
+from simia.errors import SandboxViolation
 from simia.seeds.calls import call_problem
 from simia.types import (
     Message,
@@ -46,11 +47,14 @@ class Walk:
 class Seen:
     """What was harvested already. A transition is new if neither its question (tool, arguments, state) nor its content
     (tool, arguments, observation, delta) was met. Memory: about 200 bytes a transition.
+
+    ``stopped`` counts, by the wall's name, calls that have no transition because strange code ran into a wall.
     """
 
     def __init__(self) -> None:
         self._questions: set[str] = set()
         self._contents: set[bytes] = set()
+        self.stopped: Counter[str] = Counter()
 
     def has_question(self, question: str) -> bool:
         """Whether the question with this id was met."""
@@ -82,7 +86,8 @@ def harvest(
 
     At each call the ``kinds`` of perturbation are tried on the same state; only the walk's own call is followed. One
     that does not fit the world's tools is made, and is no sample, nor is a perturbed one, unless such are among
-    ``kinds``: nobody would be asked about it. The draws depend on ``seed`` and the task, so that more walks only add
+    ``kinds``: nobody would be asked about it. Neither is one of a tool that draws. A walk ends where its call runs into
+    a wall of the sandbox. The draws depend on ``seed`` and the task, so that more walks only add
     samples. Memory: see :class:`Seen`.
     """
     seen = seen or Seen()
@@ -93,10 +98,14 @@ def harvest(
         history: tuple[Message, ...] = (UserMessage(content=walk.task.instruction),)
         for call in walk.calls:
             state_id = content_id(state)
-            own, after = world.run(state, call)
+            done = _run(seen, world, state, call)
+            if done is None:
+                break
+            own, after = done
             is_question = call_problem(world.spec, call) is None
             if is_question:
-                yield from _new(seen, name, walk.origin, call, state, state_id, own, history)
+                if world.is_foretellable(call.name):
+                    yield from _new(seen, name, walk.origin, call, state, state_id, own, history)
                 for kind, other in perturbed(world.spec, state, call, others, rng):
                     if kind in kinds and (kind in ILL_FORMED or call_problem(world.spec, other) is None):
                         other = other.model_copy(update={"id": call.id}) if other.id != call.id else other
@@ -144,8 +153,20 @@ def _asked(
     history: tuple[Message, ...],
 ) -> Iterator[Sample]:
     question = sample_id(name, call, state_id)
-    if not seen.has_question(question):
-        yield from _new(seen, name, origin, call, state, state_id, world.run(state, call)[0], history)
+    if seen.has_question(question) or (call.name in world.spec.tool and not world.is_foretellable(call.name)):
+        return
+    done = _run(seen, world, state, call)
+    if done is not None:
+        yield from _new(seen, name, origin, call, state, state_id, done[0], history)
+
+
+def _run(seen: Seen, world: World, state: State, call: ToolCall) -> tuple[Transition, State] | None:
+    """What the call does; None where strange code runs into a wall, which is counted."""
+    try:
+        return world.run(state, call)
+    except SandboxViolation as violation:
+        seen.stopped[violation.wall] += 1
+        return None
 
 
 def _new(

@@ -7,6 +7,7 @@ from typing import Any
 
 from simia.bench.collect import Walk
 from simia.config import rng_for
+from simia.errors import SandboxViolation
 from simia.types import State, ToolCall
 from simia.worlds import World
 from simia.worlds.drawn import DRAWN_CALLS, drawn_call
@@ -33,7 +34,10 @@ def explored(world: World, state: State, rng: random.Random, count: int = DRAWN_
     for number in range(1, count + 1):
         call = drawn_call(world.spec, state, rng, number)
         calls.append(call)
-        state = world.run(state, call)[1]
+        try:
+            state = world.run(state, call)[1]
+        except SandboxViolation:
+            break  # who follows the walk meets the wall too
     return tuple(calls)
 
 

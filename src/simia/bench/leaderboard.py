@@ -92,6 +92,21 @@ def leaderboard(runs: Sequence[Results]) -> Table:
     return Table("Leaderboard", header, tuple(rows), note, remarks=tuple(remarks(named)))
 
 
+def by_stratum(runs: Sequence[Results]) -> Table:
+    """Both rates of each run by stratum, with their intervals."""
+    named, suites = _named(runs), _suite_column(runs)
+    rows = []
+    for name, run in named:
+        cells = by(run.verdicts, lambda verdict: verdict.group)
+        for group in GROUPS:
+            if group in cells:
+                config, feedback = run.config_match(cells[group]), run.feedback_match(cells[group])
+                counts = (str(len(cells[group])), interval_text(config), interval_text(feedback))
+                rows.append((name, *suites[run.suite.sha256], GROUP_WORDS[group], *counts))
+    keys = ("simulator", *_suite_header(suites), "stratum")
+    return Table("By stratum", (*keys, "samples", "Config Match", "Feedback Match"), tuple(rows), keys=len(keys))
+
+
 def released_rule(runs: Sequence[Results]) -> Table:
     """The same runs by the rule that EnvSimBench was released with, beside what it published."""
     suites = suite_names(runs)
@@ -158,9 +173,9 @@ def drift_table(runs: Sequence[Results]) -> Table | None:
                     *suites[run.suite.sha256],
                     str(number),
                     str(len(here)),
-                    rate_text(Rate.of(step.feedback_match for step in here)),
-                    rate_text(Rate.of(step.state_match is True for step in here) if has_state else None),
-                    f"{rate_text(changed)} of {changed.count}" if has_state and changed.count else "-",
+                    interval_text(Rate.of(step.feedback_match for step in here)),
+                    interval_text(Rate.of(step.state_match is True for step in here) if has_state else None),
+                    f"{interval_text(changed)} of {changed.count}" if has_state and changed.count else "-",
                 )
             )
     if not rows:
@@ -180,7 +195,8 @@ def paired(runs: Sequence[Results]) -> Table | None:
     for (name, first), (other, second) in combinations(_named(runs), 2):
         if first.suite.sha256 != second.suite.sha256:
             continue
-        a, b = _config_by_id(first), _config_by_id(second)
+        sees = "hidden" not in (first.settings.setting, second.settings.setting)
+        a, b = _matches_by_id(first, sees), _matches_by_id(second, sees)
         shared = sorted(a.keys() & b.keys())
         if not shared:
             continue
@@ -189,6 +205,7 @@ def paired(runs: Sequence[Results]) -> Table | None:
             (
                 name,
                 other,
+                "Config Match" if sees else "Feedback Match",
                 str(len(shared)),
                 str(result.only_first),
                 str(result.only_second),
@@ -197,10 +214,11 @@ def paired(runs: Sequence[Results]) -> Table | None:
         )
     if not rows:
         return None
-    header = ("first", "second", "samples", "only first", "only second", "p")
+    header = ("first", "second", "measure", "samples", "only first", "only second", "p")
     note = (
-        "Config Match on the samples that both answered: how many only the first, only the second has right, and p of "
-        "the exact McNemar test."
+        "On the samples that both answered: how many only the first, only the second has right, and p of the exact "
+        "McNemar test. Where one of them has no Config Match, by Feedback Match. Each p is that of its pair alone: of "
+        "twenty pairs that do not differ, one is expected to have p below 0.05."
     )
     return Table("Pairs", header, tuple(rows), note, keys=2)
 
@@ -228,11 +246,10 @@ def _released_text(verdicts: Sequence[Verdict]) -> str:
     return rate_text(released_rate(verdicts))
 
 
-def _config_by_id(run: Results) -> dict[str, bool]:
+def _matches_by_id(run: Results, by_config: bool) -> dict[str, bool]:
     return {
-        verdict.sample.id: verdict.score.config_match
+        verdict.sample.id: verdict.score.config_match is True if by_config else verdict.score.feedback_match
         for verdict in run.verdicts
-        if verdict.score.config_match is not None
     }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from simia.formats.calls import dump_json
+from simia.formats.calls import dump_json, is_deeper
 from simia.types import Change, StateDelta, Transition, Value
 
 UNREADABLE = "unreadable"
@@ -13,6 +13,8 @@ TOO_LONG = "too_long"
 OVERFLOW = "context_overflow"
 REFUSED = "refused"
 INADMISSIBLE = "inadmissible"
+
+_DEEPEST = 100  # half of what a stream is read with
 
 
 class Prediction(Value):
@@ -65,6 +67,8 @@ def _read_changes(value: Mapping[str, Any]) -> tuple[tuple[Change, ...] | None, 
     """The changes, or None and why there are none."""
     if "changes" not in value:
         return None, f"{UNREADABLE}: the reply has no changes"
+    if is_deeper(value["changes"], _DEEPEST):
+        return None, f"{UNREADABLE}: the changes are nested more than {_DEEPEST} deep"
     try:
         return StateDelta.model_validate({"changes": value["changes"]}).changes, ""
     except ValidationError as cause:

@@ -42,8 +42,10 @@ def read_released(path: Path, licence: str = "LicenseRef-unknown") -> Suite:
     for number, record in enumerate(_records(path, content), start=1):
         for step in _steps(record, f"{path}, sample {number}"):
             name, spec, sample = _sample(record, step, f"{path}, sample {number}")
-            tools.setdefault(name, {}).setdefault(spec.name, spec)
-            samples.append(sample)
+            world, variant = name, 2
+            while tools.setdefault(world, {}).setdefault(spec.name, spec) != spec:  # the same id, and other code
+                world, variant = f"{name}~{variant}", variant + 1
+            samples.append(sample if world == name else _moved(sample, world))
     if not samples:
         raise ConfigError(f"{path} holds no sample: give the JSON file of the released EnvSimBench")
     worlds = {
@@ -68,6 +70,11 @@ def read_released(path: Path, licence: str = "LicenseRef-unknown") -> Suite:
         note="read from the released format of EnvSimBench (arXiv 2605.07247)",
     )
     return Suite(head, (), distinct, hashlib.sha256(content).hexdigest())
+
+
+def _moved(sample: Sample, world: str) -> Sample:
+    named = sample_id(world, sample.call, content_id(sample.state))
+    return sample.model_copy(update={"world": world, "id": named})
 
 
 def _records(path: Path, content: bytes) -> Iterator[JsonObject]:

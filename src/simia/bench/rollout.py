@@ -2,13 +2,17 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from simia.bench.collect import Walk
 from simia.bench.sample import exchange
 from simia.errors import ContextOverflow, RequestRefused
+from simia.models.cast import Cast
+from simia.models.meter import Meter
 from simia.simulate import SimulateSettings
 from simia.simulate.agent import SimulatedAgent
 from simia.simulate.planned import Draws
+from simia.store.replies import kept_replies
 from simia.types import ChatModel, Message, ToolCall, UserMessage, WorldTask
 from simia.worlds import World
 
@@ -35,7 +39,12 @@ async def rollouts(
         async with room:
             return Walk(task, await _calls(agent, world, task, settings.seed), ROLLOUT)
 
-    return list(await asyncio.gather(*map(one, tasks)))
+    try:
+        async with asyncio.TaskGroup() as group:  # one that fails ends the others, which would go on paying
+            acting = [group.create_task(one(task)) for task in tasks]
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from failed
+    return [task.result() for task in acting]
 
 
 async def _calls(agent: SimulatedAgent, world: World, task: WorldTask, seed: int) -> tuple[ToolCall, ...]:
@@ -55,6 +64,23 @@ async def _calls(agent: SimulatedAgent, world: World, task: WorldTask, seed: int
             made.append(call)
             messages = (*messages, *exchange(call, transition.observation, is_error=transition.is_error))
     return tuple(made)
+
+
+async def acted(
+    cast: Cast, world: World, tasks: Iterable[WorldTask], *, seed: int, meter: Meter, replies: Path
+) -> list[Walk]:
+    """:func:`rollouts` by the model of ``cast``. Its replies are kept in the file ``replies``, so that nothing is paid
+    for twice.
+
+    Raises:
+        ModelError: nobody answers, or the ceiling is reached; what was answered is kept.
+        StoreError: the file cannot be written.
+    """
+    with kept_replies(replies) as log:
+        meter.catch_up(log.usage(), cast.price_of)
+        async with cast.opened(meter, log) as models:
+            settings = SimulateSettings(seed=seed).for_model(is_small=cast.is_small)
+            return await rollouts(models["model"], world, tasks, settings=settings, in_flight=cast.in_flight)
 
 
 def with_calls(walks: Iterable[Walk]) -> Iterator[Walk]:

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from simia import __version__
 from simia.bench import questions
-from simia.bench.baselines import PREFIX, baseline
+from simia.bench.baselines import PREFIX
+from simia.bench.baselines import baseline as make_baseline
 from simia.bench.drift import DriftAnswer, drift
 from simia.bench.prediction import Prediction
 from simia.bench.sample import Episode, Sample
@@ -86,7 +88,7 @@ class Examination:
         name = settings.model.name
         if name is not None and name.startswith(PREFIX):
             examination = cls(settings, suite, path, None, open_world)
-            examination.baseline()  # an unknown one is told before there is a folder
+            _ = examination.baseline  # an unknown one is told before there is a folder
             return examination
         if settings.setting == "constrained":
             demand_code(suite)
@@ -101,12 +103,13 @@ class Examination:
             return f"the baseline {(self.settings.model.name or '').removeprefix(PREFIX)}"
         return self.cast.reasons[0]
 
+    @cached_property
     def baseline(self) -> Subject | None:
-        """The subject where it is no model."""
+        """The subject where it is no model; its worlds are opened once."""
         if self.cast is not None or self.settings.model.name is None:
             return None
         name = self.settings.model.name.removeprefix(PREFIX)
-        return baseline(name, self.suite, self.settings.setting, self.open_world)
+        return make_baseline(name, self.suite, self.settings.setting, self.open_world)
 
     def manifest(self) -> Manifest:
         """What the run is made from.
@@ -117,7 +120,7 @@ class Examination:
         if self.settings.model.base_url:
             Address.of(self.settings.model.base_url)
         prompts = constrained.PROMPTS if self.settings.setting == "constrained" else tracked.PROMPTS
-        subject = self.baseline()
+        subject = self.baseline
         return Manifest(
             run=self.settings.name,
             version=__version__,
@@ -208,7 +211,7 @@ class _Work:
 
     async def do(self, measured: Measured, watch: Callable[[Meter, AdaptiveLimit], None] | None) -> None:
         cast = self._examination.cast
-        subject = self._examination.baseline()
+        subject = self._examination.baseline
         if subject is not None:
             await self._ask(subject, _AT_ONCE, measured)
             return

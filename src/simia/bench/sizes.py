@@ -1,12 +1,11 @@
 """By how much a call changes the state, as every table and curve over the number of changes sorts calls."""
 
 from simia.bench.sample import Sample
+from simia.bench.strata import LARGEST
 
 REFUSED = -1
 """Calls that the world turns down, however little they change. EnvSimBench counts them among 0."""
 
-LARGEST = 12
-"""What the published suite ends with."""
 
 BEYOND = LARGEST + 1
 

@@ -31,7 +31,8 @@ GROUP_WORDS: dict[Group, str] = {
 
 CHANGING: tuple[Group, ...] = ("simple", "medium", "difficult", "beyond")
 
-_LARGEST = 12
+LARGEST = 12
+"""The number of changes that the published suite ends with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def group_of(sample: Sample) -> Group:
         return "simple"
     if size <= 6:
         return "medium"
-    return "difficult" if size <= _LARGEST else "beyond"
+    return "difficult" if size <= LARGEST else "beyond"
 
 
 def scaled(cells: Iterable[Cell], factor: float) -> tuple[Cell, ...]:

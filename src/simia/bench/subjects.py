@@ -16,6 +16,7 @@ from simia.bench.settings import BenchSettings, Setting
 from simia.bench.suite import Suite
 from simia.errors import ConfigError, ContextOverflow, FormatError, RequestRefused
 from simia.formats.json_text import read_json
+from simia.models.refusals import is_about_one_text
 from simia.simulate import SimulateSettings
 from simia.simulate.asking import Inadmissible
 from simia.simulate.constrained import ConstrainedDynamics
@@ -25,8 +26,6 @@ from simia.types import ChatModel, ChatRequest, Message, TransitionQuery, WorldS
 
 _EVERYTHING = 10**9
 """No part of a question is shortened: a simulator that is shown half a state is not the one that was asked."""
-
-_EXAMPLES = 1
 
 
 class Subject(Protocol):
@@ -48,7 +47,7 @@ class Subject(Protocol):
 
 class ModelSubject:
     """A language model in one of the three settings. In "hidden" it also sees what the called tool returned in one
-    episode of the world, as Simia's environment does in its seed.
+    example episode of the world, where one calls it, as Simia's environment does in its seed.
     """
 
     def __init__(self, model: ChatModel, suite: Suite, settings: BenchSettings) -> None:
@@ -58,7 +57,8 @@ class ModelSubject:
         self._schema = answer_schema(tracked=self._setting != "hidden")
         self._boxed = settings.boxed
         self._worlds = {name: self._seen(spec) for name, spec in suite.head.worlds.items()}
-        self._references = {name: _reference(suite, name) for name in suite.head.worlds}
+        self._suite = suite
+        self._references: dict[tuple[str, str], tuple[Message, ...]] = {}
         kind = ConstrainedDynamics if self._setting == "constrained" else TrackedDynamics
         self._dynamics = kind(
             model,
@@ -88,7 +88,10 @@ class ModelSubject:
         """What the setting shows of ``sample``."""
         world = self._worlds[sample.world]
         if self._setting == "hidden":
-            reference = self._references[sample.world]
+            key = (sample.world, sample.call.name)
+            if key not in self._references:
+                self._references[key] = _reference(self._suite, *key)
+            reference = self._references[key]
             return TransitionQuery(world=world, call=sample.call, history=sample.history, reference=reference)
         return TransitionQuery(world=world, call=sample.call, state=sample.state)
 
@@ -99,6 +102,8 @@ class ModelSubject:
         except ContextOverflow as cause:
             return Prediction(problem=f"{OVERFLOW}: {cause}")
         except RequestRefused as cause:
+            if not is_about_one_text(cause):  # a setting that the endpoint does not bear says nothing about the answer
+                raise
             return Prediction(problem=f"{REFUSED}: {cause}")
 
     async def _first_answer(self, sample: Sample) -> Prediction:
@@ -122,11 +127,14 @@ class ModelSubject:
         return spec if self._setting == "constrained" else without_sources(spec)
 
 
-def _reference(suite: Suite, world: str) -> tuple[Message, ...]:
-    messages: list[Message] = []
-    for episode in suite.examples(world)[:_EXAMPLES]:
-        messages += episode.messages()
-    return tuple(messages)
+def _reference(suite: Suite, world: str, tool: str) -> tuple[Message, ...]:
+    """The first example episode of ``world`` that calls ``tool``, or the first where none does; nothing where there
+    are no examples.
+    """
+    examples = suite.examples(world)
+    calling = (one for one in examples if any(step.call.name == tool for step in one.steps))
+    chosen = next(calling, examples[0] if examples else None)
+    return () if chosen is None else chosen.messages()
 
 
 def demand_code(suite: Suite) -> None:

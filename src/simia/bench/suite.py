@@ -129,6 +129,10 @@ def read_suite(path: Path) -> Suite:
     samples: list[Sample] = []
     for number, kind, value in _records(path, content):
         try:
+            if number == 1 and kind != "suite":
+                break
+            if number > 1 and kind == "suite":
+                raise ConfigError(f"{path}:{number}: a second head, as of two suites in one file: keep one")
             if kind == "suite":
                 head = SuiteHead.model_validate(value)
             elif kind == "episode":

@@ -65,7 +65,7 @@ def read_transitions(path: Path) -> Iterator[Sample]:
     for number, record in enumerate(_records(path), start=1):
         try:
             yield Sample.model_validate(record())
-        except (FormatError, AttributeError, KeyError, TypeError, ValidationError) as cause:
+        except (FormatError, KeyError, TypeError, ValidationError) as cause:
             raise RecordError(str(path), number, f"no transition of simia bench collect: {_reason(cause)}") from cause
 
 
@@ -87,6 +87,8 @@ def _records(path: Path) -> Iterator[Callable[[], Any]]:
 
 def _of_line(line: bytes) -> JsonObject:
     record = load_json(line)
+    if not isinstance(record, dict):
+        raise FormatError("it is no JSON object")
     return {key: value for key, value in record.items() if key not in _BESIDE}
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simia.cli import bench_data, bench_fidelity, bench_report
+from simia.cli import bench_collect, bench_data, bench_fidelity, bench_report
 from simia.cli.bench_report import SUITE_HELP, print_table
 from simia.cli.console import examples, result, result_facts, say
 from simia.cli.errors import ExitCode, exit_code_of, tell
-from simia.cli.resuming import all_words, demand_folder, same_command, without_ceiling
+from simia.cli.resuming import all_words, demand_folder, recorded, same_command, without_ceiling
 from simia.cli.summary import tell_examples
 from simia.cli.synth import MaxCostOption, QuietOption
 from simia.errors import ConfigError, CorruptStream, ManifestMismatch, RunLocked, SimiaError
@@ -47,15 +47,23 @@ def run(
             show_default=False,
         ),
     ] = None,
-    suite: Annotated[str, typer.Option(help=SUITE_HELP)] = "simbench-400",
+    suite: Annotated[str | None, typer.Option(help=f"{SUITE_HELP} [simbench-400]", show_default=False)] = None,
     setting: Annotated[
-        str,
-        typer.Option(help="What the simulator sees: constrained (state and code), tracked (state), hidden (history)."),
-    ] = "constrained",
-    limit: Annotated[int, typer.Option(min=0, help="Ask only so many samples, stratified; 0 is all.")] = 0,
+        str | None,
+        typer.Option(
+            help="What the simulator sees: [cyan]constrained[/cyan] (state and code; if you say nothing), "
+            "[cyan]tracked[/cyan] (state), [cyan]hidden[/cyan] (history).",
+            show_default=False,
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=0, help="Ask only so many samples, stratified; 0 is all of them.", show_default=False),
+    ] = None,
     drift: Annotated[
-        int, typer.Option(min=0, help="Follow so many episodes per world on the simulator's own state.")
-    ] = 0,
+        int | None,
+        typer.Option(min=0, help="Follow so many episodes per world on the simulator's own state.", show_default=False),
+    ] = None,
     boxed: Annotated[
         bool, typer.Option("--boxed", help="Send broken answers back, as simia's own simulators do.")
     ] = False,
@@ -79,12 +87,16 @@ def run(
     from simia.config import checked, with_overrides
     from simia.worlds.door import open_world
 
-    given = {"suite": suite, "setting": setting, "limit": limit, "drift": drift, "boxed": boxed}
-    settings = checked(BenchSettings, with_overrides({**given}, all_words(words, model, max_cost)), "simia bench run")
     if folder is None and (resume or not dry_run):
         raise ConfigError("no folder for the run: add --run DIR, for example --run runs/bench")
     if folder is not None and (resume or not dry_run):
         demand_folder(folder, "simia bench run", resume=resume)
+    # How much is asked is gone on with as it was begun, unless something else is said: more would cost more.
+    begun = {key: recorded(folder)[key] for key in ("limit", "drift")} if resume and folder is not None else {}
+    given = all_words(
+        words, model, max_cost, suite=suite, setting=setting, limit=limit, drift=drift, boxed=boxed or None
+    )
+    settings = checked(BenchSettings, with_overrides(begun, given), "simia bench run")
     resumed = folder if resume else None
     examination = Examination.settle(settings, os.environ, open_world, resumed=resumed)
     if not quiet:
@@ -185,4 +197,5 @@ def _rehearse(examination: "Examination", resumed: Path | None, *, quiet: bool) 
 
 bench_report.add_to(app)
 bench_data.add_to(app)
+bench_collect.add_to(app)
 bench_fidelity.add_to(app)

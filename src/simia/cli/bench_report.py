@@ -58,6 +58,7 @@ def report(
     runs = [read_results(folder) for folder in folders]
     found = (
         leaderboard.leaderboard(runs),
+        leaderboard.by_stratum(runs),
         leaderboard.by_size(runs),
         leaderboard.paired(runs),
         leaderboard.drift_table(runs),

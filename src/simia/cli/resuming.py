@@ -2,15 +2,24 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simia.errors import ConfigError
 
+if TYPE_CHECKING:
+    from simia.types import JsonObject
 
-def all_words(words: list[str] | None, model: str | None, max_cost: float | None) -> list[str]:
-    """The settings of the command line, options after words, because they are more explicit."""
+
+def all_words(
+    words: list[str] | None, model: str | None, max_cost: float | None, **options: str | int | bool | None
+) -> list[str]:
+    """The settings of the command line, options after words, because they are more explicit; an option that is None was
+    not given.
+    """
     import orjson
 
-    extra = [] if model is None else [f"model.name={orjson.dumps(model).decode()}"]
+    given = {"model.name": model, **options}
+    extra = [f"{key}={orjson.dumps(value).decode()}" for key, value in given.items() if value is not None]
     if max_cost is not None:
         extra.append(f"model.max_cost={max_cost!r}")
     return [*(words or []), *extra]
@@ -27,17 +36,21 @@ def demand_folder(folder: Path, command: str, *, resume: bool) -> None:
     if not resume and (folder / "run.json").exists():
         raise ConfigError(f"{folder} holds a run already: add --resume to go on with it, or take another --run")
     if resume:
-        begun_by = _command_of(folder)
+        begun_by = "simia bench run" if "setting" in recorded(folder) else "simia synth"
         if begun_by != command:
             raise ConfigError(f"{folder} holds a run of {begun_by}, which {command} cannot go on with: check --run")
 
 
-def _command_of(folder: Path) -> str:
-    """Which command a run was begun by."""
+def recorded(folder: Path) -> "JsonObject":
+    """The settings that a run was begun with.
+
+    Raises:
+        StoreError: there is no run, or its manifest cannot be read.
+    """
     from simia.store import Run
 
     with Run.read(folder) as run:
-        return "simia bench run" if {"suite", "setting"} <= run.manifest.config.keys() else "simia synth"
+        return run.manifest.config
 
 
 def same_command(*more: str) -> list[str]:

@@ -58,6 +58,21 @@ def dump_json(value: Any) -> str:
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether objects and lists stand in each other more than ``levels`` deep."""
+    level = [value]
+    for _ in range(levels + 1):
+        level = [
+            inner
+            for one in level
+            for inner in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
 def read_arguments(text: str) -> JsonObject:
     """The arguments that JSON text spells.
 

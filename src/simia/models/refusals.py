@@ -67,7 +67,8 @@ _SHORTEST_SECRET = 8
 # A gateway stopped waiting for a server that may still have written, and charged for, the answer.
 _GAVE_UP = (504, 524)
 # In our own words, which no server's message cuts off.
-_DECLINED = "will not answer this one text"
+DECLINED = "will not answer this one text"
+"""In the refusal of a text that the endpoint's moderation does not like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
     words = asked.clean(raw)
     says = f": {words}" if words else ""
     if status in (400, 403, 422, 451) and _MODERATED.search(raw):
-        return RequestRefused(f"the moderation of {asked.shown} {_DECLINED} (status {status}){says}")
+        return RequestRefused(f"the moderation of {asked.shown} {DECLINED} (status {status}){says}")
     if status == 403 and asked.key:
         return AuthenticationFailed(
             f"{asked.shown} forbids this (status 403): check what the key in {asked.key_name} may do, and whether it "
@@ -146,7 +147,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, asked: Asked) 
 def is_about_one_text(error: RequestRefused) -> bool:
     """Whether the refusal says something about what was sent, and nothing about other requests."""
     words = str(error)
-    return _DECLINED in words or NO_JSON in words
+    return DECLINED in words or NO_JSON in words
 
 
 def words_of(body: bytes) -> str:

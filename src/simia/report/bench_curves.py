@@ -10,7 +10,8 @@ from simia.bench.intervals import Rate
 from simia.bench.leaderboard import Table, rate_text
 from simia.bench.reference import PublishedRow, published_notes, published_rows
 from simia.bench.results import by
-from simia.bench.sizes import BEYOND, LARGEST, REFUSED, size_bucket
+from simia.bench.sizes import BEYOND, REFUSED, size_bucket
+from simia.bench.strata import LARGEST
 from simia.report.bench_entries import Entry
 from simia.report.lines import Line, Reference, Tick, rates_chart
 

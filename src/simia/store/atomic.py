@@ -40,7 +40,7 @@ def as_store_error(cause: OSError, path: Path, doing: str, remedy: str = _REMEDY
     reason = os.strerror(cause.errno) if cause.errno else str(cause)
     if cause.errno in _FULL:
         safe, then = (
-            ("every acknowledged record is safe: ", ", then go on with --resume") if remedy is _REMEDY else ("", "")
+            ("every acknowledged record is safe: ", ", then go on with --resume") if remedy == _REMEDY else ("", "")
         )
         return DiskFull(f"cannot {doing} {path}: {reason}; {safe}free some space there{then}")
     return StoreError(f"cannot {doing} {path}: {reason}; {remedy}")

@@ -39,6 +39,12 @@ class World(ABC):
         """The code of the tool ``name`` with the helpers it uses, for a simulator; None where it cannot be shown."""
         return None
 
+    def is_foretellable(self, name: str) -> bool:
+        """Whether what the tool ``name`` does follows from state, call and code, so that a simulator can be asked. That
+        of a tool that draws, or looks at a clock outside of the state, does not; it may be called all the same.
+        """
+        return True
+
     def reached(self, task: WorldTask, calls: Sequence[ToolCall]) -> bool:
         """Whether ``calls``, made one after another from the task's initial state, reach its goal."""
         state = task.initial_state

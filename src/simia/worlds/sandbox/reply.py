@@ -1,9 +1,7 @@
 """The reply of a sandbox, read. Strange code may have forged it: it is believed in no more than its shape."""
 
-from typing import Any
-
 from simia.errors import FormatError
-from simia.formats.calls import load_json
+from simia.formats.calls import is_deeper, load_json
 from simia.types import JsonObject, schema_for
 from simia.worlds.sandbox.child.walls import WALLS
 from simia.worlds.sandbox.child.wire import MOST_TOLD
@@ -70,7 +68,7 @@ def read_reply(line: bytes, asked: int, *, of_call: bool, most_mib: int) -> Json
         raise Stopped("reply", f"an answer that cannot be read: {_shortened(str(cause))}") from None
     if not isinstance(reply, dict):
         raise Stopped("reply", "an answer that is no object")
-    if line.count(b"{") + line.count(b"[") > _DEEPEST and _is_deep(reply):
+    if line.count(b"{") + line.count(b"[") > _DEEPEST and is_deeper(reply, _DEEPEST - 1):
         raise Stopped("output", f"an answer nested more than {_DEEPEST} deep, which no limit allows")
     if "wall" in reply:
         raise _wall(reply)
@@ -108,17 +106,3 @@ def _shortened(text: str) -> str:
     """What is wrong stands at the end, and where at the beginning; between them a value may stand, as it is."""
     half = _MOST_SAID // 2
     return text if len(text) <= _MOST_SAID else f"{text[:half]} ... {text[-half:]}"
-
-
-def _is_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = [
-            inner
-            for one in level
-            for inner in (one.values() if isinstance(one, dict) else one)
-            if isinstance(inner, (dict, list))
-        ]
-        if not level:
-            return False
-    return True

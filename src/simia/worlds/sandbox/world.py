@@ -22,6 +22,12 @@ NOON = 1_735_732_800.0
 """Where the clock of strange code stands unless told otherwise: 2025-01-01, 12:00 UTC."""
 
 
+_NOTE = """\
+# A result that is an object with "success": false, or with an "error" that says something, is an error. It is shown as
+# it is, and changes nothing, whatever was changed before. So is an exception, shown as {"error": "ItsClass: text"}.
+# __init__ ran before the state was set: an attribute that is not in the state is as it was made there."""
+
+
 class SandboxedWorld(World):
     """A Python class given as source text: its public methods are the tools, its attributes the state.
 
@@ -114,8 +120,15 @@ class SandboxedWorld(World):
         return islice(iter(self._scenarios if without_gold else ()), count)
 
     def source_of(self, name: str) -> str | None:
-        """The method with what it uses of its class and its module; None where a base class elsewhere has it."""
-        return self._text.source_of(name)
+        """The method with what it uses of its class and its module, below a comment that says how refusals are shown;
+        None where a base class elsewhere has it.
+        """
+        source = self._text.source_of(name)
+        return None if source is None else f"{_NOTE}\n\n{source}"
+
+    def is_foretellable(self, name: str) -> bool:
+        """False for a method that uses ``random``, ``secrets``, ``uuid`` or a clock."""
+        return not self._text.draws(name)
 
     def reached(self, task: WorldTask, calls: Sequence[ToolCall]) -> bool:
         """Whether ``calls``, made one after another from the task's initial state, reach its goal.

@@ -39,6 +39,7 @@ class Kept:
         self._bound: list[tuple[Mapping[str, Any], list[str], list[Any]]] = []
         self._contents: list[tuple[Any, bytes]] = []
         self._attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._cells: list[tuple[types.CellType, Any]] = []
         self._met: set[int] = set()
         self._own = namespace["__name__"]
         try:
@@ -48,7 +49,9 @@ class Kept:
             self.is_possible = False
 
     def holds(self) -> bool:
-        """Whether every name is still bound to the same, all data is the same, and so are attributes of functions."""
+        """Whether every name, also one that only functions share, is still bound to the same, all data is the same,
+        and so are attributes of functions.
+        """
         return (
             all(
                 list(table) == names and all(map(operator.is_, table.values(), values))
@@ -56,6 +59,7 @@ class Kept:
             )
             and all(_dumps(data, _PLAIN_FORM) == content for data, content in self._contents)
             and all(now == then for now, then in self._attributes)
+            and all(_is_bound_to(cell, value) for cell, value in self._cells)
         )
 
     def _look_at_names(self, table: Mapping[str, Any]) -> None:
@@ -64,8 +68,7 @@ class Kept:
             if not (name.startswith("_") and name.endswith("_")):
                 self._look_at(value)
             elif isinstance(value, types.FunctionType) and value.__module__ == self._own:
-                for part in _parts_of_function(value):  # a default of __init__, for example
-                    self._look_at(part)
+                self._look_at_function(value)  # a default of __init__, for example
 
     def _look_at(self, value: Any) -> None:
         if id(value) in self._met:
@@ -77,11 +80,19 @@ class Kept:
             return  # the library's
         elif isinstance(value, type):
             self._look_at_names(vars(value))
+        elif isinstance(value, types.FunctionType):
+            self._look_at_function(value)
         else:
-            if isinstance(value, types.FunctionType):
-                self._attributes.append((vars(value), dict(vars(value))))
             for part in _parts(value):
                 self._look_at(part)
+
+    def _look_at_function(self, function: types.FunctionType) -> None:
+        self._attributes.append((vars(function), dict(vars(function))))
+        cells = [(cell, cell.cell_contents) for cell in function.__closure__ or ()]
+        self._cells += cells
+        defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        for part in (*defaults, *(value for _, value in cells), *vars(function).values()):
+            self._look_at(part)
 
 
 class _Unseen(Exception):
@@ -94,8 +105,6 @@ def _parts(value: Any) -> Iterable[Any]:
     Raises:
         _Unseen: the value itself is not known to be fixed.
     """
-    if isinstance(value, types.FunctionType):
-        return _parts_of_function(value)
     if isinstance(value, staticmethod | classmethod):
         return [value.__func__]
     if isinstance(value, property):
@@ -107,7 +116,8 @@ def _parts(value: Any) -> Iterable[Any]:
     raise _Unseen
 
 
-def _parts_of_function(function: types.FunctionType) -> list[Any]:
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    return [*defaults, *cells, *vars(function).values()]
+def _is_bound_to(cell: types.CellType, value: Any) -> bool:
+    try:
+        return cell.cell_contents is value
+    except ValueError:  # it is empty now
+        return False

@@ -53,6 +53,8 @@ def main(requests: int, replies: int) -> None:
             state = (wire.line() or "") if "tool" in request else ""
             quiet.printed = 0
             decimal.setcontext(decimal.Context())
+            if "calendar" in sys.modules:  # imported too early, it would bring the real clock along
+                sys.modules["calendar"].setfirstweekday(0)
             sys.setrecursionlimit(_RECURSION)
             wire.send(f'{{"id":{request["id"]},{answers.to(request, state)}}}')
     except MemoryError:
