@@ -117,6 +117,17 @@ def test_a_suite_may_be_drawn_from_transitions_that_were_harvested_before(built:
     assert packed(build(SMALL, two, harvested=reversed(before))) == packed(built)
 
 
+def test_harvested_transitions_of_the_tasks_of_episodes_are_left_out(two: dict[str, World]) -> None:
+    plain = build(SMALL, two)
+    shown = plain.episodes[0]
+    world = two[shown.world]
+    task = next(one for one in world.tasks(8, SMALL.seed + 1_000_003) if one.id == shown.id)
+    leaked = list(harvest(shown.world, world, [Walk.gold(task)]))
+    made = build(SMALL, two, harvested=[*leaked, *plain.samples])
+    assert leaked
+    assert not {one.id for one in leaked} & {one.id for one in made.samples}
+
+
 def test_harvested_transitions_of_a_world_that_is_not_named_are_refused(built: Built, two: dict[str, World]) -> None:
     with pytest.raises(ConfigError, match="the transitions are of 'shop' too: name it among the worlds"):
         build(SMALL, {"bank": two["bank"]}, harvested=[one for one in built.samples if one.world == "shop"])

@@ -10,6 +10,7 @@ import pytest
 from simia.bench.collect import WELL_FORMED, Seen, Walk, episode_of, harvest
 from simia.bench.perturb import ILL_FORMED, KINDS
 from simia.bench.sample import Sample, exchange
+from simia.errors import SandboxViolation
 from simia.types import (
     Put,
     State,
@@ -99,6 +100,32 @@ def test_each_call_is_made_on_the_state_that_the_ones_before_it_left() -> None:
 def test_the_history_ends_before_the_call() -> None:
     _, second = walked(Walk(task(), (add("a"), add("b", 2))))
     assert second.history == (UserMessage(content="Count."), *exchange(add("a"), "counted", is_error=False))
+
+
+class Trap(Shelf):
+    """The same, where counting ``b`` runs into a wall and what ``look`` says cannot be foretold."""
+
+    def run(self, state: State, call: ToolCall) -> tuple[Transition, State]:
+        if call.arguments.get("name") == "b":
+            raise SandboxViolation("it never ends", "time")
+        return super().run(state, call)
+
+    def is_foretellable(self, name: str) -> bool:
+        return name != "look"
+
+
+def test_a_call_that_runs_into_a_wall_is_counted_and_ends_its_walk() -> None:
+    seen = Seen()
+    walks = [Walk(task(1), (add("a"), add("b", 2), add("a", 3))), Walk(task(2), (add("a"), add("a", 2)))]
+    samples = list(harvest("trap", Trap(), walks, kinds=(), seen=seen))
+    assert [sample.call for sample in samples] == [add("a"), add("a", 2)]
+    assert seen.stopped == {"time": 1}
+
+
+def test_what_cannot_be_foretold_is_called_and_is_no_sample() -> None:
+    samples = list(harvest("trap", Trap(), [Walk(task(), (look(1), add("a", 2)))], kinds=("look",)))
+    assert [sample.call for sample in samples] == [add("a", 2)]
+    assert len(samples[0].history) == 3
 
 
 def test_the_same_call_in_the_same_state_is_one_sample() -> None:

@@ -19,11 +19,10 @@ from simia.bench.leaderboard import (
     interval_text,
     leaderboard,
     paired,
-    ranked,
     rate_text,
     released_rule,
-    suite_names,
 )
+from simia.bench.naming import ranked, suite_names
 from simia.bench.reference import published_notes, published_rows
 from simia.bench.results import Results, read_results
 from simia.bench.run import Examination, measure
@@ -98,14 +97,14 @@ def test_answers_that_could_not_be_read_are_counted(measured: Measure) -> None:
     assert column(leaderboard([measured(lambda request: "no json")]), "unusable") == ["39"]
 
 
-def test_runs_of_one_simulator_are_told_apart(measured: Measure, tmp_path: Path) -> None:
+def test_runs_of_one_simulator_are_told_apart(measured: Measure) -> None:
     runs = [
         measured(lambda request: SUCCESS, "a"),
         measured(lambda request: SUCCESS, "b", setting="tracked"),
         measured(lambda request: SUCCESS, "c", setting="tracked", temperature=0.5),
     ]
     names = column(by_size(runs), "simulator")
-    assert set(names) == {"scripted, constrained", f"scripted, {tmp_path / 'b'}", f"scripted, {tmp_path / 'c'}"}
+    assert set(names) == {"scripted · constrained", "scripted · tracked · b", "scripted · tracked · c"}
     assert column(leaderboard(runs), "simulator") == names
 
 

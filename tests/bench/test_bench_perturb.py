@@ -57,6 +57,13 @@ def values(call: ToolCall, seeds: int, kind: str) -> set[str]:
     return {of(call, seed)[kind][0].arguments["order_id"] for seed in range(seeds)}
 
 
+def test_ids_are_found_in_tables_at_any_depth_where_there_is_none_above() -> None:
+    deep: State = {"kit": {"db": {"orders": STATE["orders"]}, "day": "today"}}
+    found = of(GET, state=deep)
+    assert found["other_id"][0].arguments["order_id"] in ("O-2", "O-17")
+    assert found["wrong_id"][0].arguments["order_id"] not in STATE["orders"]
+
+
 def test_a_wrong_id_is_one_that_the_state_does_not_have_but_is_spelled_alike() -> None:
     wrong = values(GET, 50, "wrong_id")
     assert len(wrong) > 10

@@ -232,3 +232,10 @@ def test_a_file_of_another_layout_says_what_is_wrong_and_where(tmp_path: Path, c
 def test_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="No such file"):
         read_released(tmp_path / "none.json")
+
+
+def test_two_codes_of_one_environment_are_two_worlds(tmp_path: Path) -> None:
+    suite = reading(tmp_path, [record(), record(env_code=CODE.replace("class", "# changed\nclass", 1))])
+    assert sorted({sample.world for sample in suite.samples}) == ["env_7", "env_7~2"]
+    one, other = suite.head.worlds.values()
+    assert one.tools != other.tools

@@ -1,12 +1,12 @@
 """Runs side by side as tables: the leaderboard, the released rule beside the published figures, paired comparisons."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 from simia.bench.figures import released_rate
 from simia.bench.intervals import Rate, mcnemar
+from simia.bench.naming import named, setting_text, suite_names
 from simia.bench.reference import published_notes, published_rows, published_source
 from simia.bench.remarks import remarks
 from simia.bench.results import Results, Verdict, by
@@ -41,33 +41,13 @@ class Table:
         return "\n".join([*lines, *(["", self.note] if self.note else [])]) + "\n"
 
 
-def ranked(runs: Sequence[Results]) -> list[Results]:
-    """Best Config Match first; the runs without one last, by Feedback Match. Equal ones stand by name and folder."""
-    return sorted(runs, key=_rank)
-
-
-def setting_text(run: Results) -> str:
-    """``constrained``, or ``constrained boxed``."""
-    return run.settings.setting + (" boxed" if run.settings.boxed else "")
-
-
-def suite_names(runs: Sequence[Results]) -> dict[str, str]:
-    """What the suites of ``runs`` are called, by SHA-256: name and version, and where two share a name the hash."""
-    heads = {run.suite.sha256: run.suite.head for run in runs}
-    names = Counter(head.name for head in heads.values())
-    return {
-        sha256: f"{head.name} {head.version}" + (f" {sha256[:8]}" if names[head.name] > 1 else "")
-        for sha256, head in heads.items()
-    }
-
-
 def leaderboard(runs: Sequence[Results]) -> Table:
     """One row a run, as :func:`ranked`."""
-    named, suites = _named(runs), _suite_column(runs)
+    order, suites = named(runs), _suite_column(runs)
     groups = [group for group in GROUPS if any(v.group == group for run in runs for v in run.verdicts)]
     header = ("simulator", "setting", *_suite_header(suites), "samples", "Config Match")
     rows = []
-    for name, run in named:
+    for name, run in order:
         cells = by(run.verdicts, lambda verdict: verdict.group)
         config = [counted_text(run.config_match(cells.get(group, ()))) for group in groups]
         rows.append(
@@ -89,14 +69,14 @@ def leaderboard(runs: Sequence[Results]) -> Table:
         f"could not be read or applied; they count as wrong.{SIMILARITY_NOTE}"
     )
     header = (*header, *(GROUP_WORDS[group] for group in groups), "Feedback Match", SIMILARITY, "unusable")
-    return Table("Leaderboard", header, tuple(rows), note, remarks=tuple(remarks(named)))
+    return Table("Leaderboard", header, tuple(rows), note, remarks=tuple(remarks(order)))
 
 
 def by_stratum(runs: Sequence[Results]) -> Table:
     """Both rates of each run by stratum, with their intervals."""
-    named, suites = _named(runs), _suite_column(runs)
+    order, suites = named(runs), _suite_column(runs)
     rows = []
-    for name, run in named:
+    for name, run in order:
         cells = by(run.verdicts, lambda verdict: verdict.group)
         for group in GROUPS:
             if group in cells:
@@ -111,7 +91,7 @@ def released_rule(runs: Sequence[Results]) -> Table:
     """The same runs by the rule that EnvSimBench was released with, beside what it published."""
     suites = suite_names(runs)
     rows: list[tuple[str, ...]] = []
-    for name, run in _named(runs):
+    for name, run in named(runs):
         if run.settings.setting == "hidden":
             continue
         rows.append(
@@ -145,7 +125,7 @@ def released_rule(runs: Sequence[Results]) -> Table:
 
 def by_size(runs: Sequence[Results]) -> Table:
     """Config Match by the number of changes; a row for each run that has one."""
-    seeing = [(name, run) for name, run in _named(runs) if run.settings.setting != "hidden"]
+    seeing = [(name, run) for name, run in named(runs) if run.settings.setting != "hidden"]
     suites = _suite_column([run for _, run in seeing])
     sizes = sorted({size_bucket(verdict.sample) for _, run in seeing for verdict in run.verdicts})
     rows = []
@@ -159,7 +139,7 @@ def by_size(runs: Sequence[Results]) -> Table:
 
 def drift_table(runs: Sequence[Results]) -> Table | None:
     """State and observation by step, for the runs that followed episodes; None where none did."""
-    drifting = [(name, run) for name, run in _named(runs) if run.drifts]
+    drifting = [(name, run) for name, run in named(runs) if run.drifts]
     suites = _suite_column([run for _, run in drifting])
     rows = []
     for name, run in drifting:
@@ -192,7 +172,7 @@ def drift_table(runs: Sequence[Results]) -> Table | None:
 def paired(runs: Sequence[Results]) -> Table | None:
     """Each pair of runs of one suite on the samples that both answered; None where there is no such pair."""
     rows = []
-    for (name, first), (other, second) in combinations(_named(runs), 2):
+    for (name, first), (other, second) in combinations(named(runs), 2):
         if first.suite.sha256 != second.suite.sha256:
             continue
         sees = "hidden" not in (first.settings.setting, second.settings.setting)
@@ -253,22 +233,6 @@ def _matches_by_id(run: Results, by_config: bool) -> dict[str, bool]:
     }
 
 
-def _named(runs: Sequence[Results]) -> list[tuple[str, Results]]:
-    """The runs as they rank, each with its simulator's name; runs of one simulator with their setting too, and where
-    that is the same with their folder.
-    """
-    labels = Counter(run.label for run in runs)
-    settings = Counter((run.label, setting_text(run)) for run in runs)
-    named = []
-    for run in ranked(runs):
-        parts = [run.label]
-        if labels[run.label] > 1:
-            alike = settings[run.label, setting_text(run)] > 1
-            parts.append(str(run.folder) if alike else setting_text(run))
-        named.append((", ".join(parts), run))
-    return named
-
-
 def _suite_column(runs: Sequence[Results]) -> dict[str, tuple[str, ...]]:
     """What a row says of its suite, by the suite's SHA-256: nothing where all runs have one."""
     names = suite_names(runs)
@@ -277,12 +241,6 @@ def _suite_column(runs: Sequence[Results]) -> dict[str, tuple[str, ...]]:
 
 def _suite_header(column: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     return ("suite",) if len(column) > 1 else ()
-
-
-def _rank(run: Results) -> tuple[float, float, str, str]:
-    config = run.config_match()
-    value = -1.0 if config is None or config.value is None else config.value
-    return (-value, -(run.feedback_match().value or 0.0), run.label, str(run.folder))
 
 
 def _count_text(run: Results) -> str:

@@ -13,7 +13,7 @@ from simia import __version__
 from simia.bench.build import with_sources
 from simia.bench.collect import harvest
 from simia.bench.explore import walks_of
-from simia.bench.normal import NOT_JSON, parsed
+from simia.bench.prediction import right_answer
 from simia.bench.sample import Sample
 from simia.bench.sampling import Drawn, Sampler
 from simia.bench.strata import BALANCE2, GROUP_WORDS, GROUPS, Cell, group_of
@@ -128,10 +128,7 @@ def write_pairs(
 
 def answer_text(sample: Sample) -> str:
     """The reply that is right: the compact JSON that the prompt asks for."""
-    value = parsed(sample.observation)
-    observation = sample.observation if value is NOT_JSON else value
-    changes = sample.delta.model_dump(mode="json")["changes"]
-    return dump_json({"is_error": sample.is_error, "observation": observation, "changes": changes})
+    return dump_json(right_answer(sample))
 
 
 class _Speller:

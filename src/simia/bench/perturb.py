@@ -30,6 +30,9 @@ def perturbed(
     """
     tables = _tables(state)
     ids = [(path, value) for path, value in texts(call.arguments) if value in tables]
+    if not ids:  # adapted worlds have their tables deeper down
+        tables = _deep_tables(state)
+        ids = [(path, value) for path, value in texts(call.arguments) if value in tables]
     if ids:
         path, value = rng.choice(ids)
         yield "wrong_id", _with(call, path, _misspelled(value, tables, rng))
@@ -59,6 +62,17 @@ def _tables(state: State) -> dict[str, list[str]]:
         if isinstance(table, Mapping) and table and all(isinstance(row, Mapping) for row in table.values()):
             keys = sorted(table)
             found.update(dict.fromkeys(keys, keys))
+    return found
+
+
+def _deep_tables(state: State) -> dict[str, list[str]]:
+    """The same of tables at any depth; of two with one key the lower one counts."""
+    found: dict[str, list[str]] = {}
+    level: list[Any] = [state]
+    while level:
+        for value in level:
+            found |= _tables(value)
+        level = [inner for value in level for inner in value.values() if isinstance(inner, Mapping)]
     return found
 
 

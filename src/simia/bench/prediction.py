@@ -5,8 +5,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from simia.bench.normal import NOT_JSON, parsed
+from simia.bench.sample import Sample
 from simia.formats.calls import dump_json, is_deeper
-from simia.types import Change, StateDelta, Transition, Value
+from simia.types import Change, JsonObject, StateDelta, Transition, Value
 
 UNREADABLE = "unreadable"
 TOO_LONG = "too_long"
@@ -61,6 +63,14 @@ def read_prediction(value: Any, *, with_changes: bool, reply: str = "") -> Predi
         problem=problem,
         reply=reply,
     )
+
+
+def right_answer(sample: Sample) -> JsonObject:
+    """The JSON value that :func:`read_prediction` reads as the truth of ``sample``."""
+    value = parsed(sample.observation)
+    observation = sample.observation if value is NOT_JSON else value
+    changes = sample.delta.model_dump(mode="json")["changes"]
+    return {"is_error": sample.is_error, "observation": observation, "changes": changes}
 
 
 def _read_changes(value: Mapping[str, Any]) -> tuple[tuple[Change, ...] | None, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from simia.bench import questions
+from simia.bench.prediction import right_answer
 from simia.bench.run import ANSWERS, DRIFT, Examination
 from simia.bench.sample import Sample
 from simia.bench.subjects import ModelSubject
@@ -14,7 +15,7 @@ from simia.models.scripted import ScriptedModel
 from simia.models.tokens import estimate_prompt, estimate_tokens
 from simia.pipeline import Item
 from simia.store import Run
-from simia.types import StateDelta, Usage
+from simia.types import Usage, schema_for
 
 T = TypeVar("T")
 
@@ -76,6 +77,24 @@ def estimate(examination: Examination, resumed: Path | None = None) -> BenchEsti
     )
 
 
+def unsayable(examination: Examination) -> int:
+    """How many of the right answers the reply schema of a boxed run does not let through: simia's own simulators are
+    held to a form of refusals, and to a size, that worlds of other packages do not keep to. 0 where a run is not boxed.
+    """
+    settings, suite = examination.settings, examination.suite
+    if examination.cast is None or not (settings.boxed and settings.structured):
+        return 0
+    subject = ModelSubject(ScriptedModel([], name="nobody"), suite, settings)
+    count = 0
+    for item in questions.items(suite, settings.limit):
+        schema = subject.request(item.value).response_schema
+        answer = right_answer(item.value)
+        if settings.setting == "hidden":
+            del answer["changes"]
+        count += schema is not None and not schema_for(schema).accepts(answer)
+    return count
+
+
 def _missing(folder: Path | None, stream: str, items: Iterator[Item[T]]) -> Iterator[T]:
     if folder is None:
         yield from (item.value for item in items)
@@ -86,5 +105,5 @@ def _missing(folder: Path | None, stream: str, items: Iterator[Item[T]]) -> Iter
 
 
 def _written(sample: Sample) -> int:
-    changes = StateDelta(changes=sample.delta.changes).model_dump(mode="json")["changes"]
+    changes = sample.delta.model_dump(mode="json")["changes"]
     return _ENVELOPE_TOKENS + estimate_tokens(sample.observation) + estimate_tokens(dump_json(changes))

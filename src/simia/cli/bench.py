@@ -101,7 +101,7 @@ def run(
     examination = Examination.settle(settings, os.environ, open_world, resumed=resumed)
     if not quiet:
         say(f"model: {examination.reason}")
-        _tell_of_drift(examination)
+        _tell_limits(examination)
     if dry_run or folder is None:
         _rehearse(examination, resumed, quiet=quiet)
         return
@@ -167,8 +167,16 @@ def _conclude(measured: "Measured", folder: Path, again: list[str], took_s: floa
         raise typer.Exit(ExitCode.SOME_FAILED)
 
 
-def _tell_of_drift(examination: "Examination") -> None:
-    """Say it where the suite has fewer episodes than are to be followed."""
+def _tell_limits(examination: "Examination") -> None:
+    """Say it where the suite has fewer episodes than are to be followed, or right answers that cannot be given."""
+    from simia.bench.rehearsal import unsayable
+
+    locked = unsayable(examination)
+    if locked:
+        say(
+            f"boxed: {locked:,} of the right answers do not fit the form that simia holds its simulators to, so nobody "
+            "can give them; without --boxed all can be given"
+        )
     asked, suite = examination.settings.drift, examination.suite
     by_world = Counter(episode.world for episode in suite.episodes if episode.role == "drift")
     short = [f"{name} {by_world[name]}" for name in sorted(suite.head.worlds) if by_world[name] < asked]
@@ -193,6 +201,9 @@ def _rehearse(examination: "Examination", resumed: Path | None, *, quiet: bool) 
     )
     if not quiet:
         say("estimated from prompts as they would be asked; no model was asked, nothing was written")
+        if examination.settings.boxed:
+            times = 1 + examination.settings.max_repairs
+            say(f"boxed: an answer that is sent back is asked again, so up to {times} times as much")
 
 
 bench_report.add_to(app)

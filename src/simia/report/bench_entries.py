@@ -1,12 +1,11 @@
 """The runs of one page in the order of the leaderboard, each with a name of its own, and what the page says of them."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from simia.bench.baselines import PREFIX
 from simia.bench.intervals import Rate
-from simia.bench.leaderboard import ranked, setting_text
+from simia.bench.naming import named
 from simia.bench.remarks import remarks
 from simia.bench.results import Results, Verdict
 from simia.report.charts import count_text, share_text
@@ -47,21 +46,8 @@ class Entry:
 
 
 def entries(runs: Sequence[Results]) -> list[Entry]:
-    """``runs`` as the leaderboard ranks them. Runs of one model are told apart by setting, then folder, then number."""
-    order = ranked(runs)
-    names = [run.label or "no model" for run in order]
-    further: tuple[Callable[[Results, int], str], ...] = (
-        lambda run, place: setting_text(run),
-        lambda run, place: run.folder.name,
-        lambda run, place: str(place + 1),
-    )
-    for word in further:
-        counts = Counter(names)
-        names = [
-            name if counts[name] == 1 else f"{name} · {word(run, place)}"
-            for place, (name, run) in enumerate(zip(names, order, strict=True))
-        ]
-    return [Entry(place, name, run) for place, (name, run) in enumerate(zip(names, order, strict=True))]
+    """``runs`` in the order and with the names of every table."""
+    return [Entry(place, name, run) for place, (name, run) in enumerate(named(runs))]
 
 
 def lead(shown: Sequence[Entry]) -> str:
