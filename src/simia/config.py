@@ -49,7 +49,7 @@ def with_overrides(settings: dict[str, Any], words: list[str]) -> dict[str, Any]
     for word in words:
         key, sign, text = word.partition("=")
         if not sign or not key:
-            raise ConfigError(f"{word!r} is no setting: write key=value, for example count=50")
+            raise ConfigError(f"{word!r} is no setting: write key=value, for example seed=1")
         table = result
         *parents, last = key.split(".")
         for parent in parents:

@@ -127,7 +127,16 @@ def test_a_hidden_state_has_neither_match_nor_distance(episode: Episode) -> None
     steps, subject = followed(episode, right, hidden=True)
     assert {(step.state_match, step.distance) for step in steps} == {(None, None)}
     assert all(step.feedback_match for step in steps)
-    assert all(sample.state == episode.initial_state for sample in subject.asked)
+    true = episode.initial_state
+    for sample, step in zip(subject.asked, episode.steps, strict=True):  # who looks behind the curtain sees the world
+        assert sample.state == true
+        true = step.delta.apply(true)
+
+
+def test_the_oracle_is_right_at_every_step_that_it_cannot_see(episode: Episode) -> None:
+    world = worlds.load(episode.world)
+    steps, _ = followed(episode, lambda sample: Prediction.of(world.run(sample.state, sample.call)[0]), hidden=True)
+    assert all(step.feedback_match for step in steps)
 
 
 def test_an_endpoint_that_is_gone_ends_the_episode_with_an_error(episode: Episode) -> None:

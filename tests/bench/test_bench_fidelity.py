@@ -273,7 +273,7 @@ def test_a_world_without_a_tool_of_the_run_is_refused(synth: Synth) -> None:
 def test_a_run_without_a_conversation_is_refused(tmp_path: Path, shop: World) -> None:
     with Run.create(tmp_path / "run", Manifest(run="shop", version="0.1.0", created="now", config={})):
         pass
-    with pytest.raises(ConfigError, match="kept no conversation: nothing to execute; see simia runs show"):
+    with pytest.raises(ConfigError, match="holds no conversation that was kept: give a run of simia synth"):
         check_run(tmp_path / "run", shop)
 
 

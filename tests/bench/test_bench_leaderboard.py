@@ -241,6 +241,15 @@ def test_runs_that_answered_other_samples_of_one_suite_are_remarked(
     assert remark.startswith("The runs did not answer the same samples")
 
 
+def test_episodes_that_were_not_followed_are_remarked(measured: Measure) -> None:
+    asked = iter(range(10**6))
+    table = leaderboard(
+        [measured(lambda request: ServerFailed("500") if next(asked) > 6 else SUCCESS, limit=3, drift=1)]
+    )
+    (remark,) = (remark for remark in table.remarks if "drift" in remark)
+    assert remark.startswith("scripted: drift over 0 of 10 episodes; the others were not followed to their end.")
+
+
 def test_the_order_does_not_depend_on_who_is_named_first(baselines: dict[str, Results], measured: Measure) -> None:
     runs = [*baselines.values(), *(measured(lambda request: "{}", name) for name in ("b", "a"))]
     assert ranked(runs) == ranked(runs[::-1]) == ranked(ranked(runs))

@@ -271,6 +271,16 @@ def test_a_run_that_is_gone_on_with_asks_no_more_than_it_was_begun_for(simia: Si
     assert len(answers("run")) == 5
 
 
+def test_a_run_is_gone_on_with_by_its_folder_alone(simia: Simia, suite: str) -> None:
+    words = ("bench", "run", "--model", "baseline:echo", "--suite", suite, "--setting", "tracked", "temperature=0.5")
+    simia(*words, "--limit", "5", "--run", "run")
+
+    ended = simia("bench", "run", "--run", "run", "--resume", "--limit", "6")
+
+    assert ended.code == 0
+    assert len(answers("run")) == 6
+
+
 def test_an_option_goes_before_a_word(simia: Simia, suite: str) -> None:
     words = ("bench", "run", "--model", "baseline:echo", "--suite", suite, "--run", "run")
 
@@ -468,6 +478,25 @@ def test_a_report_is_written_as_markdown_csv_and_page(simia: Simia, nothing: Pat
     assert "### Drift by step" in markdown
     assert next(csv.DictReader(table.splitlines()))["simulator"] == "do nothing"
     assert page.startswith("<!doctype html>")
+
+
+def test_two_outputs_in_one_file_are_refused_before_anything_is_written(simia: Simia, nothing: Path) -> None:
+    ended = simia("bench", "report", "nothing", "--csv", "out", "--html", "./out")
+
+    assert ended.code == 2
+    assert the_error_in(ended) == "error: two of --html, --markdown and --csv name one file: give each its own"
+    assert not Path("out").exists()
+
+
+def test_a_run_that_is_named_twice_stands_there_once(simia: Simia, nothing: Path) -> None:
+    assert simia("bench", "report", "nothing", "./nothing").out == simia("bench", "report", "nothing").out
+
+
+def test_the_terminal_says_what_went_wrong(simia: Simia, nothing: Path) -> None:
+    rows = simia("bench", "report", "nothing").out.splitlines()
+
+    assert any(row.startswith("- missed ") for row in rows)
+    assert any(row.startswith("wrong error flag ") for row in rows)
 
 
 def test_runs_of_several_suites_are_told_apart_in_every_output(simia: Simia, nothing: Path) -> None:
@@ -689,6 +718,12 @@ def test_only_the_perturbations_that_are_named_are_tried(
     assert {json.loads(line)["origin"] for line in Path("found.jsonl").read_text().splitlines()} == origins
 
 
+def test_a_baseline_acts_in_no_world(simia: Simia) -> None:
+    ended = simia("bench", "collect", "found.jsonl", "bank", "--rollouts", "baseline:oracle")
+
+    assert the_error_in(ended) == "error: baseline:oracle is no agent: name a model for --rollouts"
+
+
 def test_what_an_agent_does_is_collected_and_paid_for_once(simia: Simia, serve: Simia) -> None:
     world = worlds.load("bank")
     tasks = list(world.tasks(3))
@@ -889,7 +924,7 @@ def test_a_run_of_the_benchmark_has_no_conversation(simia: Simia, nothing: Path)
     ended = simia("bench", "fidelity", str(nothing), "--world", "bank")
 
     assert ended.code == 2
-    assert "kept no conversation: nothing to execute" in the_error_in(ended)
+    assert "holds no conversation that was kept: give a run of simia synth" in the_error_in(ended)
 
 
 def test_runs_show_of_a_benchmark_run_names_the_command_that_reports_it(simia: Simia, nothing: Path) -> None:

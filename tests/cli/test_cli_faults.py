@@ -281,7 +281,7 @@ def test_a_word_that_is_no_setting_is_refused(simia: Simia, world: Path) -> None
     ended = simia("synth", str(world), "fifty", "--run", "run")
 
     assert ended.code == 2
-    assert the_error_in(ended).endswith("write key=value, for example count=50")
+    assert the_error_in(ended).endswith("write key=value, for example seed=1")
     assert simia("synth", str(world), "count=50", "--run", "run", "--dry-run", "--model", "embedded").code == 0
 
 

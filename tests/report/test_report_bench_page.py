@@ -12,6 +12,7 @@ import pytest
 
 from simia import worlds
 from simia.bench.build import SuitePlan, build
+from simia.bench.diagnosis import went_wrong
 from simia.bench.leaderboard import by_size, interval_text, leaderboard
 from simia.bench.prediction import Prediction
 from simia.bench.questions import ordered
@@ -23,7 +24,7 @@ from simia.bench.settings import BenchSettings
 from simia.bench.strata import PUBLISHED, scaled
 from simia.bench.suite import Suite, read_suite, write_suite
 from simia.models.settings import ModelSettings
-from simia.report.bench_counts import by_tool, by_world, went_wrong
+from simia.report.bench_counts import by_tool, by_world
 from simia.report.bench_curves import cliff
 from simia.report.bench_entries import entries, lead, sentence, warnings
 from simia.report.bench_failures import FLAG, INVENTED, MISSED, OBSERVATION, UNUSABLE, WRONG, Failures, comparable, cut
@@ -366,7 +367,7 @@ def test_the_surest_to_be_bad_stand_first(tiny: Results, nothing: Results) -> No
 
 
 def test_what_went_wrong_is_counted(tiny: Results) -> None:
-    rows = {row.name: row.counts[0] for row in went_wrong(entries([tiny]))}
+    rows = {row.name: row.counts[0] for row in went_wrong([tiny])}
 
     assert rows["answers"] == "11"
     assert (rows["unreadable"], rows["does not fit the state"]) == ("1", "1")
@@ -375,14 +376,14 @@ def test_what_went_wrong_is_counted(tiny: Results) -> None:
 
 
 def test_precision_and_recall_over_a_run_are_those_of_its_changes_together(nothing: Results, oracle: Results) -> None:
-    rows = {row.name: row.counts for row in went_wrong(entries([oracle, nothing]))}
+    rows = {row.name: row.counts for row in went_wrong([oracle, nothing])}
 
     assert rows["precision over changes"] == ["100 %", "-"]
     assert rows["recall over changes"] == ["100 %", "0 %"]
 
 
 def test_what_the_hidden_setting_cannot_know_is_not_counted(hidden: Results) -> None:
-    rows = {row.name: row.counts[0] for row in went_wrong(entries([hidden]))}
+    rows = {row.name: row.counts[0] for row in went_wrong([hidden])}
 
     assert (rows["wrong next state"], rows["missed"], rows["precision over changes"]) == ("-", "-", "-")
 

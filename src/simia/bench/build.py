@@ -71,18 +71,26 @@ def build(
         episodes += _episodes(plan, name, world)
     shown = {(one.world, one.instruction) for one in episodes if one.steps}
     counts = dict.fromkeys(sorted(worlds), 0)
+    too_large = 0
     for sample in _harvest(plan, worlds, {one.id for one in episodes}) if harvested is None else harvested:
         if sample.world not in counts:
             raise ConfigError(f"the transitions are of {sample.world!r} too: name it among the worlds")
         counts[sample.world] += 1
         is_question = harvested is None or _is_question(sample, worlds[sample.world], shown)
-        if is_question and len(canonical_json(sample.state)) <= plan.max_state:
+        is_large = len(canonical_json(sample.state)) > plan.max_state
+        too_large += is_large
+        if is_question and not is_large:
             sampler.add(sample)
     for name, count in counts.items():
         said(name, count)
     drawn = sampler.draw()
     if not drawn.samples:
-        raise ConfigError(f"no transition of {', '.join(worlds)} belongs to a cell of the suite")
+        if not sum(counts.values()):
+            raise ConfigError("there is no transition to draw from")
+        raise ConfigError(
+            f"no transition of {', '.join(worlds)} belongs to a cell of the suite; {too_large:,} of "
+            f"{sum(counts.values()):,} have a state of more than {plan.max_state:,} bytes (--max-state)"
+        )
     head = SuiteHead(
         name=plan.name,
         version=plan.version,

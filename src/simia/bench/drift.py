@@ -35,7 +35,8 @@ class DriftStep:
 
 
 async def drift(subject: Subject, episode: Episode, *, hidden: bool) -> DriftAnswer:
-    """Follow ``episode`` with ``subject``.
+    """Follow ``episode`` with ``subject``, which goes on from its own state; where it sees none (``hidden``), from its
+    own observations, while the world goes on as it would.
 
     Raises:
         ModelError: nobody answered; the episode is asked again from its beginning.
@@ -57,8 +58,7 @@ async def drift(subject: Subject, episode: Episode, *, hidden: bool) -> DriftAns
         )
         answer = await subject.answer(sample)
         answers.append(answer)
-        if not hidden:
-            state = _after(state, answer)
+        state = step.delta.apply(state) if hidden else _after(state, answer)
         history = (*history, *exchange(step.call, answer.observation or "", is_error=bool(answer.is_error)))
     return DriftAnswer(steps=tuple(answers))
 

@@ -167,7 +167,10 @@ def check_run(folder: Path, world: World, *, limit: int | None = None, with_text
             checked = check_trajectory(world, key, trajectory, seed_state)
             result.trajectories.append(checked if with_texts else _without_texts(checked))
     if not result.trajectories:
-        raise ConfigError(f"{folder} kept no conversation: nothing to execute; see simia runs show {folder}")
+        raise ConfigError(
+            f"{folder} holds no conversation that was kept: give a run of simia synth; simia runs show {folder} says "
+            "what it holds"
+        )
     return result
 
 

@@ -163,8 +163,9 @@ def drift_table(runs: Sequence[Results]) -> Table | None:
     keys = ("simulator", *_suite_header(suites), "step")
     header = (*keys, "episodes", "Feedback Match", "state right", "once changed")
     note = (
-        "The simulator goes on from its own state. State right: the whole state after the step is the true one. Once "
-        "changed: the same among the episodes whose true state is no longer the initial one. Some episodes end earlier."
+        "The simulator goes on from its own state, where it sees none from its own observations. State right: the "
+        "whole state after the step is the true one. Once changed: the same among the episodes whose true state is no "
+        "longer the initial one. Some episodes end earlier."
     )
     return Table("Drift by step", header, tuple(rows), note, keys=len(keys))
 

@@ -25,6 +25,11 @@ def remarks(named: Sequence[tuple[str, Results]]) -> Iterator[str]:
                 f"{name}: incomplete, {len(run.verdicts):,} of {run.asked:,} samples have an answer. "
                 "Its rates are over those."
             )
+        if len(run.drifts) < run.episodes:
+            yield (
+                f"{name}: drift over {len(run.drifts):,} of {run.episodes:,} episodes; the others were not followed to "
+                "their end. --resume asks them again."
+            )
         if run.unanswered:
             yield (
                 f"{name}: {run.unanswered:,} of {run.asked:,} samples failed, through no fault of the simulator "

@@ -12,7 +12,7 @@ from simia.bench.drift import DriftAnswer, DriftStep, compare
 from simia.bench.intervals import Rate
 from simia.bench.prediction import Prediction
 from simia.bench.published import PublishedVerdict, published_verdict
-from simia.bench.questions import chosen, ordered
+from simia.bench.questions import chosen, episode_items, ordered
 from simia.bench.run import ANSWERS, DRIFT, SUITE_FILE
 from simia.bench.sample import Sample
 from simia.bench.score import Score, score, similarity
@@ -42,7 +42,7 @@ class Verdict:
 @dataclass(frozen=True)
 class Results:
     """A run's answers, scored. ``unanswered`` samples are those that nobody answered, through no fault of the
-    simulator: they are in no rate. ``asked`` is how many the run asks in all.
+    simulator: they are in no rate. ``asked`` is how many the run asks in all, and ``episodes`` how many it follows.
     """
 
     folder: Path
@@ -53,6 +53,7 @@ class Results:
     drifts: tuple[tuple[DriftStep, ...], ...]
     asked: int
     unanswered: int
+    episodes: int = 0
 
     @property
     def label(self) -> str:
@@ -133,7 +134,8 @@ def read_results(folder: Path) -> Results:
         drifts = tuple(_drifts(run, suite, hidden=hidden))
         unanswered = run.stream(ANSWERS).counts().failed if ANSWERS in run.stream_names() else 0
     asked = len(chosen(suite, settings.limit))
-    return Results(folder, manifest, settings, suite, verdicts, drifts, asked, unanswered)
+    episodes = sum(1 for _ in episode_items(suite, settings.drift))
+    return Results(folder, manifest, settings, suite, verdicts, drifts, asked, unanswered, episodes)
 
 
 def _verdicts(run: Run, suite: Suite, *, with_changes: bool) -> Iterator[Verdict]:

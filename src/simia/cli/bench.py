@@ -32,7 +32,7 @@ app = typer.Typer(
         "simia bench run --model baseline:do-nothing --run runs/nothing",
         "simia bench run --model embedded --limit 150 --run runs/embedded",
         "simia bench run --model gpt-4.1-mini --setting tracked --run runs/mini --max-cost 2",
-        "simia bench run --model gpt-4.1-mini --setting tracked --run runs/mini --resume",
+        "simia bench run --run runs/mini --resume",
     )
 )
 def run(
@@ -91,8 +91,7 @@ def run(
         raise ConfigError("no folder for the run: add --run DIR, for example --run runs/bench")
     if folder is not None and (resume or not dry_run):
         demand_folder(folder, "simia bench run", resume=resume)
-    # How much is asked is gone on with as it was begun, unless something else is said: more would cost more.
-    begun = {key: recorded(folder)[key] for key in ("limit", "drift")} if resume and folder is not None else {}
+    begun = recorded(folder) if resume and folder is not None else {}  # what is not said stays as it was
     given = all_words(
         words, model, max_cost, suite=suite, setting=setting, limit=limit, drift=drift, boxed=boxed or None
     )

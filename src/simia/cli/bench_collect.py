@@ -39,11 +39,19 @@ def collect(
     tasks: Annotated[int, typer.Option(min=1, help="Tasks to walk in each world.")] = 200,
     perturb: Annotated[
         list[str] | None,
-        typer.Option(metavar="KIND", help="Only these perturbations; [cyan]none[/cyan] for gold calls alone."),
+        typer.Option(
+            metavar="KIND",
+            help="Only these perturbations: wrong_id, other_id, elsewhere, repeated, look, missing_argument, "
+            "wrong_type, unknown_tool; or [cyan]none[/cyan]. Without it the first five.",
+        ),
     ] = None,
     rollouts: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Let this model act in each task as well.", show_default=False),
+        typer.Option(
+            metavar="MODEL",
+            help="Let this model act in each task as well; its replies are kept in *.replies.jsonl beside FILE.",
+            show_default=False,
+        ),
     ] = None,
     max_cost: MaxCostOption = None,
     seed: SeedOption = 0,
@@ -98,11 +106,14 @@ class _Actor:
     """
 
     def __init__(self, model: str, max_cost: float | None, seed: int, file: Path) -> None:
+        from simia.bench.baselines import PREFIX
         from simia.models.cast import Cast
         from simia.models.choose import choose_model
         from simia.models.meter import Meter
         from simia.models.settings import ModelSettings
 
+        if model.startswith(PREFIX):
+            raise ConfigError(f"{model} is no agent: name a model for --rollouts")
         chosen = choose_model(None, settings=ModelSettings(name=model, max_cost=max_cost), env=os.environ)
         self._cast = Cast({"model": chosen})
         self._cast.demand_prices()

@@ -66,7 +66,7 @@ def build(
     version: Annotated[str, typer.Option(help="The suite's version.")] = "1",
     seed: SeedOption = 0,
     tasks: Annotated[int, typer.Option(min=1, help="Tasks to walk in each world.")] = 400,
-    scale: Annotated[float, typer.Option(min=0.001, help="Multiply all quotas.")] = 1.0,
+    scale: Annotated[float, typer.Option(min=0.001, help="Multiply all quotas; they are rounded.")] = 1.0,
     quota: QuotaOption = None,
     max_state: Annotated[int, typer.Option(min=100, help="Leave out states of more bytes.")] = 16_000,
     force: ForceOption = False,
@@ -135,7 +135,7 @@ def sft(
             help="Set a cell of the mixture: failure, no_change, simple, complex; the others stay Balance2's.",
         ),
     ] = None,
-    scale: Annotated[float, typer.Option(min=0.001, help="Multiply the mixture.")] = 1.0,
+    scale: Annotated[float, typer.Option(min=0.001, help="Multiply the mixture; cells are rounded.")] = 1.0,
     formats: Annotated[
         list[str] | None, typer.Option("--format", help="Export formats, as in export.formats of simia synth.")
     ] = None,

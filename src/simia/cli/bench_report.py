@@ -11,6 +11,7 @@ import typer
 from simia.cli.console import examples, is_terminal, result, result_facts, result_table, result_text
 from simia.cli.files import write_text
 from simia.cli.runs import open_run
+from simia.errors import ConfigError
 
 if TYPE_CHECKING:
     from simia.bench.leaderboard import Table
@@ -50,33 +51,40 @@ def report(
 ) -> None:
     """Compare runs: a leaderboard, Config Match by number of changes, and what went wrong."""
     from simia.bench import leaderboard
+    from simia.bench.diagnosis import diagnosis
     from simia.bench.figures import as_csv
     from simia.bench.results import read_results
 
-    for folder in folders:
+    outputs = [path.resolve() for path in (html, markdown, csv) if path is not None]
+    if len(set(outputs)) < len(outputs):
+        raise ConfigError("two of --html, --markdown and --csv name one file: give each its own")
+    distinct = list({folder.resolve(): folder for folder in reversed(folders)}.values())[::-1]
+    for folder in distinct:
         open_run(folder).close()
-    runs = [read_results(folder) for folder in folders]
+    runs = [read_results(folder) for folder in distinct]
     found = (
         leaderboard.leaderboard(runs),
         leaderboard.by_stratum(runs),
         leaderboard.by_size(runs),
         leaderboard.paired(runs),
+        diagnosis(runs),
         leaderboard.drift_table(runs),
         leaderboard.released_rule(runs),
     )
     tables = [table for table in found if table is not None and table.rows]
-    for table in tables:
-        print_table(table)
     texts = (markdown, "\n".join(table.as_markdown() for table in tables)), (csv, as_csv(runs))
     for path, text in texts:
         if path is not None:
             write_text(path, text)
-            result(str(path))
     if html is not None:
         from simia.report.bench_page import render_bench_page
 
         write_text(html, render_bench_page(runs))
-        result(str(html))
+    for table in tables:  # last, since who reads them may not read them to their end
+        print_table(table)
+    for path in (markdown, csv, html):
+        if path is not None:
+            result(str(path))
 
 
 def show(suite: Annotated[str, typer.Argument(help=SUITE_HELP)] = "simbench-400") -> None:

@@ -13,7 +13,7 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace what is ther
 
 
 def demand_free(path: Path, *, force: bool) -> None:
-    """Refuse to write over a file or into a folder that holds something, unless ``force`` is given. Called before any
+    """Refuse to write over a file or into a folder that holds a file, unless ``force`` is given. Called before any
     work is done.
 
     Raises:
@@ -21,7 +21,7 @@ def demand_free(path: Path, *, force: bool) -> None:
         StoreError: it cannot be looked at.
     """
     with writing(path):
-        is_taken = any(path.iterdir()) if path.is_dir() else path.exists()
+        is_taken = any(one.is_file() for one in path.rglob("*")) if path.is_dir() else path.exists()
     if is_taken and not force:
         raise ConfigError(f"{path} exists: take another name, or --force to replace it")
 

@@ -8,11 +8,12 @@ import orjson
 from markupsafe import Markup
 
 from simia import __version__
+from simia.bench.diagnosis import NOTE, went_wrong
 from simia.bench.leaderboard import paired
 from simia.bench.reference import published_source
 from simia.bench.results import Results
 from simia.bench.strata import GROUP_WORDS, GROUPS
-from simia.report.bench_counts import by_tool, by_world, went_wrong
+from simia.report.bench_counts import by_tool, by_world
 from simia.report.bench_curves import cliff, drift_curves, published_table
 from simia.report.bench_entries import Entry, entries, lead, sentence, warnings
 from simia.report.bench_failures import MOST_SHOWN, Failures
@@ -56,9 +57,10 @@ def render_bench_page(runs: Sequence[Results], *, most_shown: int = MOST_SHOWN) 
         first_heat=next((entry.place for entry in shown if entry.rate().value != 1), 0),
         worst=_WORST_TOOLS,
         drifts=drift_curves(shown),
-        no_drift=[entry.name for entry in shown if not entry.run.drifts],
+        no_drift=[entry.name for entry in shown if not entry.run.episodes],
         entries=shown,
-        wrong=went_wrong(shown),
+        wrong=went_wrong([entry.run for entry in shown]),
+        wrong_note=NOTE,
         failures_note=_failures_note(shown, failures),
         abouts=[_about(entry) for entry in shown],
         swatch=swatch,

@@ -7,7 +7,7 @@ from itertools import count, islice
 from statistics import median
 from typing import Any, Literal
 
-from simia.errors import FormatError, SchemaError, SimiaError, StateError, boundary
+from simia.errors import FormatError, SandboxViolation, SchemaError, SimiaError, StateError, boundary
 from simia.formats.calls import load_json
 from simia.seeds.invariants import broken, check_expression, violations
 from simia.seeds.world_folder import Finding
@@ -205,7 +205,8 @@ class _Examination:
                 transition, after = self._world.run(state, call)
                 again = self._world.run(state, call)
         except SimiaError as error:
-            remedy = "refuse such a call with a reason that the agent can act on"
+            is_wall = isinstance(error, SandboxViolation)
+            remedy = "correct it" if is_wall else "refuse such a call with a reason that the agent can act on"
             self._fault(call.name, where, f"{error}, with the arguments {_short(call)}", remedy)
             return None
         if canonical_json(state) != before:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from simia.store.atomic import disk, put_in_place, sync_data
+from simia.store.atomic import ELSEWHERE, disk, put_in_place, sync_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class NewFile:
         self._digest = hashlib.sha256()
         self._size = 0
         self._records = 0
-        with disk(self._scratch, "write"):
+        with disk(self._scratch, "write", ELSEWHERE):
             self._final.parent.mkdir(parents=True, exist_ok=True)
             self._file = open(self._scratch, "wb", buffering=1 << 20)  # noqa: SIM115 - closed by finish or abort
 
     def write(self, content: bytes, records: int = 1) -> None:
         """Append ``content``, which holds ``records`` records."""
-        with disk(self._scratch, "write"):
+        with disk(self._scratch, "write", ELSEWHERE):
             self._file.write(content)
         self._digest.update(content)
         self._size += len(content)
@@ -51,7 +51,7 @@ class NewFile:
 
     def finish(self) -> ExportedFile:
         """The whole file, on the disk when this returns, but not yet in its place."""
-        with disk(self._scratch, "write"):
+        with disk(self._scratch, "write", ELSEWHERE):
             self._file.flush()
             sync_data(self._file.fileno())
             self._file.close()
@@ -59,7 +59,7 @@ class NewFile:
 
     def place(self) -> None:
         """Put the finished file in the place of an earlier one; durable when this returns."""
-        put_in_place(self._scratch, self._final)
+        put_in_place(self._scratch, self._final, ELSEWHERE)
 
     def abort(self) -> None:
         """Throw away what was written; harmless after :meth:`place`."""

@@ -9,7 +9,7 @@ import orjson
 import pyarrow
 import pyarrow.parquet
 
-from simia.store.atomic import disk, put_in_place
+from simia.store.atomic import ELSEWHERE, disk, put_in_place
 from simia.synthesis.export.chat import tools_text, trl_messages
 from simia.synthesis.export.files import ExportedFile
 from simia.synthesis.export.settings import ExportSettings
@@ -43,7 +43,7 @@ class ParquetWriter:
         self._messages: list[list[str]] = []
         self._tool_texts: list[str] = []
         self._records = 0
-        with disk(self._scratch, "write"):
+        with disk(self._scratch, "write", ELSEWHERE):
             self._final.parent.mkdir(parents=True, exist_ok=True)
             self._writer = pyarrow.parquet.ParquetWriter(self._scratch, _SCHEMA, compression="zstd")
 
@@ -59,7 +59,7 @@ class ParquetWriter:
     def finish(self) -> tuple[ExportedFile, ...]:
         """The one file."""
         self._flush()
-        with disk(self._scratch, "write"):
+        with disk(self._scratch, "write", ELSEWHERE):
             self._writer.close()
             digest = hashlib.sha256()
             with open(self._scratch, "rb") as file:
@@ -71,7 +71,7 @@ class ParquetWriter:
 
     def place(self) -> None:
         """Put it in place."""
-        put_in_place(self._scratch, self._final)
+        put_in_place(self._scratch, self._final, ELSEWHERE)
 
     def abort(self) -> None:
         """Leave nothing behind that is not in place."""
@@ -87,7 +87,7 @@ class ParquetWriter:
         objects = pyarrow.ExtensionArray.from_storage(pyarrow.json_(), texts.flatten())
         messages = pyarrow.ListArray.from_arrays(texts.offsets, objects)
         tools = pyarrow.array(self._tool_texts, pyarrow.string())
-        with disk(self._scratch, "write"):
+        with disk(self._scratch, "write", ELSEWHERE):
             self._writer.write_table(pyarrow.Table.from_arrays([messages, tools], schema=_SCHEMA))
         self._messages = []
         self._tool_texts = []

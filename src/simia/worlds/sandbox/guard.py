@@ -19,11 +19,11 @@ _PROCESSOR_S = 120
 
 _OWN = "an environment lives in its own attributes: take that out of its code"
 _ADVICE = {
-    "imports": "simia.worlds.sandbox.child.modules lists what may be imported",
-    "memory": "let it hold less, or give more by Limits(memory_mib=...)",
-    "output": "let it keep, return and print less, or take more by Limits(reply_mib=...)",
+    "imports": "only modules of the standard library that compute may be imported (docs/adr/0007)",
+    "memory": "let it hold less, or, in Python, give more by Limits(memory_mib=...)",
+    "output": "let it keep, return and print less, or, in Python, take more by Limits(reply_mib=...)",
     "reply": "it keeps or returns what has no JSON, or wrote the answer itself: read the code before you use it again",
-    "time": "let it end, or wait longer by Limits(seconds=...)",
+    "time": "let it end, or, in Python, wait longer by Limits(seconds=...)",
 }
 
 
