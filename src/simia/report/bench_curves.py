@@ -53,6 +53,7 @@ def cliff(shown: Sequence[Entry]) -> Curve | None:
                 for place, size in enumerate(axis)
                 if size in sizes[entry.place]
             ],
+            first=axis.index(0),
         )
         for entry in seeing
     ]
@@ -93,10 +94,9 @@ def _size_tick(size: int, counts: set[int]) -> Tick:
 
 
 def _published(row: PublishedRow, axis: Sequence[int]) -> Reference:
-    """A line that is level where one figure stands for several places: refused calls and 0, and 7 to 12."""
+    """A line that is level where one figure stands for several places, 7 to 12."""
     zero, single, last = axis.index(0), row.by_size[:-1], row.by_size[-1]
-    values = [(axis.index(REFUSED), single[0] / 100)] if REFUSED in axis else []
-    values += [(zero + size, value / 100) for size, value in enumerate(single)]
+    values = [(zero + size, value / 100) for size, value in enumerate(single)]
     values += [(zero + size, last / 100) for size in (len(single), LARGEST)]
     return Reference(row.model, values, _PUBLISHED)
 

@@ -51,7 +51,7 @@ def board(shown: Sequence[Entry]) -> PageTable:
     for entry, words in zip(shown, table.rows, strict=True):
         rates = {"Config Match": entry.run.config_match(), "Feedback Match": entry.run.feedback_match()}
         bars = {name: interval_bar(rate) for name, rate in rates.items() if rate is not None}
-        cells = [Cell(words[place], bars.get(table.header[place], _NOTHING)) for place in order]
+        cells = [_cell(words[place], bars.get(table.header[place], _NOTHING)) for place in order]
         rows.append(Row(entry.name, cells, swatch(entry.place)))
     header = [table.header[0], *(table.header[place] for place in order)]
     return PageTable(header, rows, table.note.removesuffix(SIMILARITY_NOTE))
@@ -70,6 +70,13 @@ def released(shown: Sequence[Entry]) -> PageTable:
     ]
     references = [Row(words[0], [Cell(words[place]) for place in order]) for words in others]
     return PageTable([table.header[0], *(table.header[place] for place in order)], rows, table.note, references)
+
+
+def _cell(text: str, bar: Markup) -> Cell:
+    """What stands in brackets, counts or an interval, goes below, so that the columns stay narrow."""
+    rate, bracket, rest = text.partition(" (")
+    below = Markup('<span class="below">{}</span>').format(rest.removesuffix(")")) if bracket else _NOTHING
+    return Cell(rate, bar + below)
 
 
 def _order(header: Sequence[str]) -> list[int]:

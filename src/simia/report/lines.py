@@ -42,11 +42,14 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The rates of one run, by the step's place on the axis."""
+    """The rates of one run, by the step's place on the axis. Steps before ``first`` are no quantity, and are marked
+    without being joined to the others.
+    """
 
     name: str
     series: int
     rates: Sequence[tuple[int, Rate]]
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +150,11 @@ def _reference(reference: Reference, steps: int) -> Markup:
 
 
 def _band_and_line(line: Line, steps: int, shift: float, *, is_one_of_many: bool) -> Markup:
-    known = [(10 * (_x(place, steps) + shift), rate) for place, rate in line.rates if rate.value is not None]
+    known = [
+        (10 * (_x(place, steps) + shift), rate)
+        for place, rate in line.rates
+        if rate.value is not None and place >= line.first
+    ]
     upper = [f"{_number(x)},{_y(rate.high)}" for x, rate in known]
     lower = [f"{_number(x)},{_y(rate.low)}" for x, rate in known]
     middle = [f"{_number(x)},{_y(rate.value or 0.0)}" for x, rate in known]
