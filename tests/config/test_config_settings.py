@@ -70,7 +70,7 @@ def test_a_value_is_read_as_toml_else_as_text(text: str, value: Any) -> None:
 
 @pytest.mark.parametrize("word", ["plan", "=3"])
 def test_a_word_that_sets_nothing_is_refused(word: str) -> None:
-    with pytest.raises(ConfigError, match="is no setting: write key=value, for example count=50"):
+    with pytest.raises(ConfigError, match="is no setting: write key=value, for example seed=1"):
         with_overrides({}, [word])
 
 
