@@ -138,36 +138,32 @@ def by_size(runs: Sequence[Results]) -> Table:
 
 
 def drift_table(runs: Sequence[Results]) -> Table | None:
-    """State and observation by step, for the runs that followed episodes; None where none did."""
+    """State and observation by step, how many of how many, for the runs that followed episodes; None where none did."""
     drifting = [(name, run) for name, run in named(runs) if run.drifts]
+    if not drifting:
+        return None
     suites = _suite_column([run for _, run in drifting])
+    longest = max(len(steps) for _, run in drifting for steps in run.drifts)
     rows = []
     for name, run in drifting:
-        for number in range(1, max(map(len, run.drifts), default=0) + 1):
-            here = [steps[number - 1] for steps in run.drifts if len(steps) >= number]
-            changed = Rate.of(step.state_match is True for step in here if step.has_changed)
-            has_state = run.settings.setting != "hidden"
-            rows.append(
-                (
-                    name,
-                    *suites[run.suite.sha256],
-                    str(number),
-                    str(len(here)),
-                    interval_text(Rate.of(step.feedback_match for step in here)),
-                    interval_text(Rate.of(step.state_match is True for step in here) if has_state else None),
-                    f"{interval_text(changed)} of {changed.count}" if has_state and changed.count else "-",
-                )
-            )
-    if not rows:
-        return None
-    keys = ("simulator", *_suite_header(suites), "step")
-    header = (*keys, "episodes", "Feedback Match", "state right", "once changed")
+        by_step = [[steps[place] for steps in run.drifts if len(steps) > place] for place in range(longest)]
+        rates = {"Feedback Match": [Rate.of(step.feedback_match for step in here) for here in by_step]}
+        if run.settings.setting != "hidden":
+            rates["state right"] = [Rate.of(step.state_match is True for step in here) for here in by_step]
+            rates["once changed"] = [
+                Rate.of(step.state_match is True for step in here if step.has_changed) for here in by_step
+            ]
+        for what, found in rates.items():
+            cells = (f"{rate.hits}/{rate.count}" if rate.count else "-" for rate in found)
+            rows.append((name, *suites[run.suite.sha256], what, *cells))
+    keys = ("simulator", *_suite_header(suites), "right after step")
     note = (
         "The simulator goes on from its own state, where it sees none from its own observations. State right: the "
         "whole state after the step is the true one. Once changed: the same among the episodes whose true state is no "
         "longer the initial one. Some episodes end earlier."
     )
-    return Table("Drift by step", header, tuple(rows), note, keys=len(keys))
+    steps = (str(place + 1) for place in range(longest))
+    return Table("Drift by step", (*keys, *steps), tuple(rows), note, keys=len(keys))
 
 
 def paired(runs: Sequence[Results]) -> Table | None:
