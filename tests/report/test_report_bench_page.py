@@ -234,6 +234,13 @@ def test_runs_of_one_name_are_told_apart(suite_file: Path, folder: Path, nothing
     assert len({entry.name for entry in entries([nothing, nothing])}) == 2
 
 
+def test_the_sentence_of_a_run_says_how_many_answers_were_unusable(tiny: Results) -> None:
+    unusable = sum(tiny.problems().values())
+
+    assert unusable
+    assert sentence(entries([tiny])[0]).endswith(f"; {unusable} of its answers could not be read or applied.")
+
+
 def test_the_result_of_a_run_is_one_honest_sentence(nothing: Results, suite: Suite) -> None:
     still, moving = len(nothing.unchanging()), len(nothing.changing())
 

@@ -57,3 +57,8 @@ def test_a_missing_extra_is_an_error_that_names_the_command(name: str, extra: st
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no file .*world\.py"):
         open_world(str(tmp_path / "world.py"))
+
+
+def test_a_folder_of_seeds_is_no_executable_world(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is a world folder, which has seeds and no code: it cannot be executed"):
+        open_world(str(tmp_path))

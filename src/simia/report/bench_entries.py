@@ -79,24 +79,28 @@ def sentence(entry: Entry) -> str:
     if not run.verdicts:
         return "has no answer yet."
     shown = f"the observation of {_of(run.feedback_match())}"
+    unusable = sum(run.problems().values())
+    end = f"; {count_text(unusable)} of its answers could not be read or applied." if unusable else "."
     if entry.is_hidden:
-        return f"was right about {shown} of {_calls(len(run.verdicts))}; it saw no state and was asked for none."
+        return f"was right about {shown} of {_calls(len(run.verdicts))}, of which it saw no state{end}"
     still, moving = entry.rate(run.unchanging()), entry.rate(run.changing())
     parts = []
     if still.count:
         parts.append(f"{_of(still)} of the {_calls(still.count)} that change{_s(still.count)} nothing")
     if moving.count:
         parts.append(f"{_of(moving)} of the {_calls(moving.count)} that change{_s(moving.count)} something")
-    return f"was right about the state after {' and '.join(parts)}, and about {shown} of all."
+    return f"was right about the state after {' and '.join(parts)}, and about {shown} of all{end}"
 
 
 def warnings(shown: Sequence[Entry]) -> Iterator[str]:
     """What a reader must know before the numbers."""
     yield from remarks([(entry.name, entry.run) for entry in shown])
+    hidden = [entry.name for entry in shown if entry.is_hidden]
+    if hidden:
+        names = ", ".join(hidden)
+        yield f"{names}: hidden setting, so that there is no Config Match; Feedback Match stands in its place."
     for entry in shown:
         run = entry.run
-        if entry.is_hidden:
-            yield f"{entry.name}: hidden setting, so that there is no Config Match; Feedback Match stands in its place."
         if run.settings.model.name == f"{PREFIX}oracle" and any(not entry.is_right(v) for v in run.verdicts):
             yield f"{entry.name}: the executable worlds do not agree with the suite; trust no number on this page."
 

@@ -39,6 +39,8 @@ def open_world(name: str) -> World:
     path, _, wanted = name.partition("#")
     if path.endswith(_SUFFIXES):
         return _from_file(Path(path).expanduser(), wanted)
+    if Path(name).is_dir():
+        raise ConfigError(f"{name} is a world folder, which has seeds and no code: it cannot be executed")
     raise ConfigError(f"no world {name!r}; there are {', '.join(known_names())}, and files that end in .py or .json")
 
 
