@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simia.config import rng_for
+from simia.errors import SimiaError
 from simia.types import Invariant, JsonObject, State, WorldSpec, WorldTask
 from simia.worlds.drafting import Draft, NoTask, TaskKind, draw_task, expression_of, pick, pick_some
 from simia.worlds.executable import Action, ExecutableWorld, Refused, found
@@ -50,6 +51,11 @@ def draft() -> Draft:
 def test_a_call_is_executed_as_it_is_written(draft: Draft) -> None:
     assert draft.do("move", jar="plum", to="low") == {"jar": "plum", "shelf": "low"}
     assert draft.state["jars"]["plum"] == {"shelf": "low"}
+
+
+def test_a_broken_tool_is_told_and_not_passed_over(draft: Draft) -> None:
+    with pytest.raises(SimiaError, match="could not execute empty: KeyError: 'nut'"):
+        draft.do("empty", jar="nut")
 
 
 def test_a_task_has_the_calls_in_order_and_the_state_before_the_first(draft: Draft) -> None:

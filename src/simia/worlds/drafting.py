@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from simia.errors import SimiaError, boundary
 from simia.types import ABSENT, Invariant, Path, State, ToolCall, WorldTask, differences
 
 if TYPE_CHECKING:
@@ -38,11 +39,13 @@ class Draft:
 
         Raises:
             NoTask: the tool refuses it in this state.
+            SimiaError: the tool is broken.
         """
         if self._initial is None:
             self._initial = self.state
         call = ToolCall(id=f"call_{len(self._calls) + 1}", name=name, arguments=arguments)
-        transition, after = self._world.run(self.state, call)
+        with boundary(SimiaError, f"execute {name}"):  # a broken tool is no kind that finds nothing to do
+            transition, after = self._world.run(self.state, call)
         if transition.is_error:
             raise NoTask(f"{name}: {transition.observation}")
         self._calls.append(call)
