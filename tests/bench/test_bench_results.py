@@ -10,7 +10,7 @@ import pytest
 from simia import worlds
 from simia.bench.published import published_verdict
 from simia.bench.results import Results, by, read_results
-from simia.bench.run import Examination, measure
+from simia.bench.run import SUITE_FILE, Examination, measure
 from simia.bench.score import score, similarity
 from simia.bench.settings import BenchSettings
 from simia.bench.strata import CHANGING
@@ -146,3 +146,12 @@ def test_a_run_of_simia_synth_is_told_as_none(tmp_path: Path) -> None:
 def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="name the folder that was given to --run"):
         read_results(tmp_path / "nowhere")
+
+
+def test_a_suite_that_was_cut_in_its_run_is_to_be_copied_there_again(measured: Measure) -> None:
+    suite = measured(lambda request: "{}", limit=2).folder / SUITE_FILE
+    suite.write_bytes(suite.read_bytes()[:-9])
+    with pytest.raises(
+        ConfigError, match="is cut or damaged .*: copy the suite that the run was begun with there again"
+    ):
+        read_results(suite.parent)

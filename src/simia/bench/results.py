@@ -126,7 +126,7 @@ def read_results(folder: Path) -> Results:
                 f"{folder} is no run of simia bench run: it holds no suite; simia runs show tells of other runs"
             )
         settings = checked(BenchSettings, manifest.config, f"{folder}/run.json")
-        suite = read_suite(folder / SUITE_FILE)
+        suite = read_suite(folder / SUITE_FILE, "copy the suite that the run was begun with there again")
         if suite.sha256 != manifest.seeds.get("suite"):
             raise StoreError(f"the suite in {folder} is another one than the run was begun with: restore {SUITE_FILE}")
         hidden = settings.setting == "hidden"

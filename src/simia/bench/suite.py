@@ -25,6 +25,8 @@ FORMAT = 1
 BUNDLED = Path(__file__).parent / "data"
 SUFFIX = ".jsonl.gz"
 
+_REMEDY = "make it again with simia bench build"
+
 
 class SuiteHead(Value):
     """What a suite says of itself.
@@ -111,8 +113,8 @@ def suite_path(name_or_path: str) -> Path:
     raise ConfigError(f"no suite {name_or_path!r}: give a file of simia bench build, or a bundled one ({names})")
 
 
-def read_suite(path: Path) -> Suite:
-    """The suite in ``path``.
+def read_suite(path: Path, remedy: str = _REMEDY) -> Suite:
+    """The suite in ``path``. ``remedy`` is what is told where the file is damaged.
 
     Raises:
         ConfigError: the file is no suite, or one that an other version of simia wrote; the message names the line.
@@ -123,7 +125,7 @@ def read_suite(path: Path) -> Suite:
     try:
         content = gzip.decompress(packed) if packed[:2] == b"\x1f\x8b" else packed
     except (OSError, EOFError, zlib.error) as cause:
-        raise ConfigError(f"{path} is cut or damaged ({cause}): make it again with simia bench build") from cause
+        raise ConfigError(f"{path} is cut or damaged ({cause}): {remedy}") from cause
     head: SuiteHead | None = None
     episodes: list[Episode] = []
     samples: list[Sample] = []
@@ -151,8 +153,7 @@ def read_suite(path: Path) -> Suite:
             ) from cause
         except StateError as cause:
             raise ConfigError(
-                f"{path}:{number}: the changes of the sample do not fit its state ({cause}): make the suite again with "
-                "simia bench build"
+                f"{path}:{number}: the changes of the sample do not fit its state ({cause}): {remedy}"
             ) from cause
     if head is None:
         raise ConfigError(f"{path} is no suite of simia: its first line is no head; simia bench build makes suites")
@@ -161,8 +162,7 @@ def read_suite(path: Path) -> Suite:
         raise ConfigError(f"{path}: samples of {', '.join(missing)}, whose spec the suite does not have")
     if Counter(one.world for one in samples) != head.counts():
         raise ConfigError(
-            f"{path}: its samples are not those that its head tells of, so it was cut or changed: make it again with "
-            "simia bench build"
+            f"{path}: its samples are not those that its head tells of, so it was cut or changed: {remedy}"
         )
     digest = hashlib.sha256(content).hexdigest()
     if path.parent == BUNDLED and digest != (known := _known_digest(path)):
