@@ -119,7 +119,7 @@ def test_a_call_that_runs_into_a_wall_is_counted_and_ends_its_walk() -> None:
     walks = [Walk(task(1), (add("a"), add("b", 2), add("a", 3))), Walk(task(2), (add("a"), add("a", 2)))]
     samples = list(harvest("trap", Trap(), walks, kinds=(), seen=seen))
     assert [sample.call for sample in samples] == [add("a"), add("a", 2)]
-    assert seen.stopped == {"time": 1}
+    assert seen.stopped == {"a wall of the sandbox, time": 1}
 
 
 def test_what_cannot_be_foretold_is_called_and_is_no_sample() -> None:

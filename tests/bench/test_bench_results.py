@@ -152,6 +152,6 @@ def test_a_suite_that_was_cut_in_its_run_is_to_be_copied_there_again(measured: M
     suite = measured(lambda request: "{}", limit=2).folder / SUITE_FILE
     suite.write_bytes(suite.read_bytes()[:-9])
     with pytest.raises(
-        ConfigError, match="is cut or damaged .*: copy the suite that the run was begun with there again"
+        ConfigError, match=r"is cut or damaged .*: copy the suite that the run was begun with there again"
     ):
         read_results(suite.parent)

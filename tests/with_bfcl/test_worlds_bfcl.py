@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from simia.errors import ConfigError
+from simia.errors import ConfigError, StateError
 from simia.seeds.calls import call_problem
 from simia.seeds.invariants import violations
 from simia.types import State, ToolCall, WorldTask
@@ -245,3 +245,15 @@ for api in APIS:
     ]
     assert answers[0] == answers[1]
     assert len(answers[0].splitlines()) > 5961
+
+
+def test_a_directory_in_itself_is_told_and_not_followed() -> None:
+    world = open_world("bfcl:GorillaFileSystem")
+    state: State = {
+        "GorillaFileSystem": {
+            "root": {"home": {"type": "directory", "contents": {"a": {"type": "directory", "contents": {}}}}},
+            "_current_dir": ["home"],
+        }
+    }
+    with pytest.raises(StateError, match="the directory a stands in itself"):
+        world.run(state, ToolCall(id="c", name="cp", arguments={"source": "a", "destination": "a"}))

@@ -9,7 +9,7 @@ from typing import Literal
 from simia.bench.perturb import ILL_FORMED, KINDS, perturbed
 from simia.bench.sample import GOLD, Episode, Sample, Step, exchange, sample_id
 from simia.config import rng_for
-from simia.errors import SandboxViolation
+from simia.errors import SandboxViolation, StateError
 from simia.seeds.calls import call_problem
 from simia.types import (
     Message,
@@ -48,7 +48,7 @@ class Seen:
     """What was harvested already. A transition is new if neither its question (tool, arguments, state) nor its content
     (tool, arguments, observation, delta) was met. Memory: about 200 bytes a transition.
 
-    ``stopped`` counts, by the wall's name, calls that have no transition because strange code ran into a wall.
+    ``stopped`` counts, by the reason, calls that have no transition: strange code ran into a wall, or left no state.
     """
 
     def __init__(self) -> None:
@@ -161,12 +161,14 @@ def _asked(
 
 
 def _run(seen: Seen, world: World, state: State, call: ToolCall) -> tuple[Transition, State] | None:
-    """What the call does; None where strange code runs into a wall, which is counted."""
+    """What the call does; None where strange code runs into a wall or leaves no state, which is counted."""
     try:
         return world.run(state, call)
     except SandboxViolation as violation:
-        seen.stopped[violation.wall] += 1
-        return None
+        seen.stopped[f"a wall of the sandbox, {violation.wall}"] += 1
+    except StateError:
+        seen.stopped["a state that has no JSON"] += 1
+    return None
 
 
 def _new(

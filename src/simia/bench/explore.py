@@ -7,7 +7,7 @@ from typing import Any
 
 from simia.bench.collect import Walk
 from simia.config import rng_for
-from simia.errors import SandboxViolation
+from simia.errors import SandboxViolation, StateError
 from simia.types import State, ToolCall
 from simia.worlds import World
 from simia.worlds.drawn import DRAWN_CALLS, drawn_call
@@ -36,8 +36,8 @@ def explored(world: World, state: State, rng: random.Random, count: int = DRAWN_
         calls.append(call)
         try:
             state = world.run(state, call)[1]
-        except SandboxViolation:
-            break  # who follows the walk meets the wall too
+        except (SandboxViolation, StateError):
+            break  # who follows the walk meets it too
     return tuple(calls)
 
 

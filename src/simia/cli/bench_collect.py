@@ -89,8 +89,8 @@ def collect(
                     by_origin[sample.origin, group_of(sample)] += 1
                     yield sample
             say_count(name, count)
-            for wall, times in sorted(seen.stopped.items()):
-                say(f"{name}: {times:,} calls ran into a wall of the sandbox and were left out: {wall}")
+            for reason, times in sorted(seen.stopped.items()):
+                say(f"{name}: {times:,} calls were left out: {reason}")
 
     count = write_transitions(file, harvested())
     _show_origins(by_origin)

@@ -13,6 +13,7 @@ import random
 import re
 from typing import Any
 
+from simia.errors import StateError
 from simia.types import JsonObject
 
 PRIVATE = "_"
@@ -47,7 +48,11 @@ class Words(random.Random):
 
 
 def state_of(instance: Any) -> JsonObject:
-    """The state of an object of BFCL, as JSON; its generator, if it has one, is of :class:`Words`."""
+    """The state of an object of BFCL, as JSON; its generator, if it has one, is of :class:`Words`.
+
+    Raises:
+        StateError: it has none.
+    """
     state: JsonObject = {}
     for name, value in vars(instance).items():
         if name in _NO_STATE:
@@ -87,10 +92,18 @@ def fill(instance: Any, state: JsonObject, package: Any) -> None:
         setattr(instance, name, made)
 
 
-def _tree(item: Any) -> JsonObject:
+def _tree(item: Any, above: tuple[int, ...] = ()) -> JsonObject:
+    """A file, or a directory with all in it; ``above`` are the identities of the directories that it is in.
+
+    Raises:
+        StateError: a directory stands in itself, which the package allows.
+    """
     if not hasattr(item, "contents"):
         return {"type": "file", "content": item.content}
-    return {"type": "directory", "contents": {name: _tree(one) for name, one in item.contents.items()}}
+    if id(item) in above:
+        raise StateError(f"the directory {item.name} stands in itself: such a state has no JSON")
+    within = (*above, id(item))
+    return {"type": "directory", "contents": {name: _tree(one, within) for name, one in item.contents.items()}}
 
 
 def _grow(directory: Any, contents: JsonObject, package: Any) -> None:

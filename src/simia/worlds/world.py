@@ -20,6 +20,10 @@ class World(ABC):
         """What ``call`` shows and changes in ``state``, and the state after it. ``state`` stays as it is.
 
         A call that does not fit the tools, or that the tool refuses, is an error that changes nothing.
+
+        Raises:
+            SandboxViolation: strange code ran into a wall.
+            StateError: what the code of another package left has no JSON.
         """
 
     @abstractmethod
