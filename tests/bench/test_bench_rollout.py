@@ -10,8 +10,9 @@ import pytest
 from simia import worlds
 from simia.bench.collect import Walk, harvest
 from simia.bench.rollout import ROLLOUT, rollouts, with_calls
-from simia.errors import ContextOverflow, EndpointLost
+from simia.errors import ContextOverflow, EndpointLost, RequestRefused
 from simia.formats.calls import dump_json
+from simia.models.refusals import DECLINED
 from simia.models.scripted import Answer, ScriptedModel
 from simia.simulate import SimulateSettings
 from simia.types import ChatRequest, WorldTask
@@ -106,6 +107,13 @@ def test_an_unreadable_decision_ends_the_walk(bank: World, task: WorldTask) -> N
 def test_an_endpoint_that_is_gone_is_an_error(bank: World, task: WorldTask) -> None:
     with pytest.raises(EndpointLost):
         walked(bank, task, EndpointLost("gone"))
+
+
+def test_a_text_that_is_declined_ends_its_walk_and_a_setting_that_is_refused_all(bank: World, task: WorldTask) -> None:
+    walk, _ = walked(bank, task, next(calls(task)), RequestRefused(f"it {DECLINED}"))
+    assert len(walk.calls) == 1
+    with pytest.raises(RequestRefused):
+        walked(bank, task, RequestRefused("no such option"))
 
 
 def test_walks_come_in_the_order_of_the_tasks(bank: World) -> None:

@@ -9,6 +9,7 @@ from simia.bench.sample import exchange
 from simia.errors import ContextOverflow, RequestRefused
 from simia.models.cast import Cast
 from simia.models.meter import Meter
+from simia.models.refusals import is_about_one_text
 from simia.simulate import SimulateSettings
 from simia.simulate.agent import SimulatedAgent
 from simia.simulate.planned import Draws
@@ -42,7 +43,7 @@ async def rollouts(
     try:
         async with asyncio.TaskGroup() as group:  # one that fails ends the others, which would go on paying
             acting = [group.create_task(one(task)) for task in tasks]
-    except BaseExceptionGroup as failed:
+    except ExceptionGroup as failed:
         raise failed.exceptions[0] from failed
     return [task.result() for task in acting]
 
@@ -55,7 +56,11 @@ async def _calls(agent: SimulatedAgent, world: World, task: WorldTask, seed: int
     for _ in range(_MOST_STEPS):
         try:
             decision, _ = await agent.decide(world.spec, messages, draws)
-        except (ContextOverflow, RequestRefused):
+        except ContextOverflow:
+            break
+        except RequestRefused as refusal:
+            if not is_about_one_text(refusal):  # a setting that the endpoint does not bear: no agent would ever act
+                raise
             break
         if not decision.tool_calls:
             break
