@@ -73,7 +73,7 @@ test-consumers: .venv-trl/.installed .venv-llamafactory/.installed  ## the expor
 	@touch $@
 
 test-tau2: .venv-tau2/.installed  ## seeds and worlds from tau2's real environments
-	.venv-tau2/bin/python -m pytest --no-skips -m tau2 tests/with_tau2
+	.venv-tau2/bin/python -m pytest --no-skips -m tau2 tests/with_tau2 tests/bench/test_bench_packages.py
 
 .venv-bfcl/.installed .venv-agentdojo/.installed: .venv-%/.installed: pyproject.toml
 	@test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
@@ -83,10 +83,10 @@ test-tau2: .venv-tau2/.installed  ## seeds and worlds from tau2's real environme
 	@touch $@
 
 test-bfcl: .venv-bfcl/.installed  ## worlds from BFCL's stateful APIs
-	.venv-bfcl/bin/python -m pytest --no-skips -m bfcl tests/with_bfcl
+	.venv-bfcl/bin/python -m pytest --no-skips -m bfcl tests/with_bfcl tests/bench/test_bench_packages.py
 
 test-agentdojo: .venv-agentdojo/.installed  ## worlds from AgentDojo's suites
-	.venv-agentdojo/bin/python -m pytest --no-skips -m agentdojo tests/with_agentdojo
+	.venv-agentdojo/bin/python -m pytest --no-skips -m agentdojo tests/with_agentdojo tests/bench/test_bench_packages.py
 
 bench: .venv/.dev  ## the figures of benchmarks/RESULTS.md, short forms
 	$(BIN)/python benchmarks/client.py
