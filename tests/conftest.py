@@ -5,7 +5,9 @@ environment that was made for a test: a package that is missing there would skip
 """
 
 import os
-from collections.abc import Generator
+import subprocess
+import sys
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 import pytest
@@ -39,3 +41,21 @@ def _demanded(config: pytest.Config, report: Report) -> Report:
         report.outcome = "failed"
         report.longrepr = f"{report.nodeid} was skipped, and --no-skips forbids it: {report.longrepr}"
     return report
+
+
+@pytest.fixture
+def printed_by_two_processes() -> Callable[[str], list[bytes]]:
+    """What a program prints in two processes that differ in hash seed and time zone."""
+
+    def run(code: str) -> list[bytes]:
+        return [
+            subprocess.run(
+                [sys.executable, "-c", code],
+                env={**os.environ, "PYTHONHASHSEED": salt, "TZ": zone},
+                check=True,
+                capture_output=True,
+            ).stdout
+            for salt, zone in (("0", "UTC"), ("42", "Asia/Tokyo"))
+        ]
+
+    return run

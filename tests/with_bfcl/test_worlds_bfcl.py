@@ -1,11 +1,8 @@
 """BFCL's APIs as worlds: rebuilt from their states, the objects do what they do when they live through a whole task."""
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -221,7 +218,9 @@ def test_an_unknown_api_or_category_is_an_error_with_the_known_ones() -> None:
         open_world("bfcl:MathAPI+TwitterAPI")
 
 
-def test_two_processes_answer_alike_whatever_their_hash_seed_and_time_zone() -> None:
+def test_two_processes_answer_alike_whatever_their_hash_seed_and_time_zone(
+    printed_by_two_processes: Callable[[str], list[bytes]],
+) -> None:
     code = """
 from simia.types.value import content_id
 from simia.worlds.bfcl_package import APIS
@@ -234,15 +233,7 @@ for api in APIS:
             transition, state = world.run(state, call)
             print(content_id([transition.model_dump(mode="json"), state]))
 """
-    answers = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": salt, "TZ": zone},
-            check=True,
-            capture_output=True,
-        ).stdout
-        for salt, zone in (("0", "UTC"), ("42", "Asia/Tokyo"))
-    ]
+    answers = printed_by_two_processes(code)
     assert answers[0] == answers[1]
     assert len(answers[0].splitlines()) > 5961
 

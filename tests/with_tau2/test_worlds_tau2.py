@@ -1,9 +1,7 @@
 """tau2's domains as worlds: on the small states every call shows and changes what it does in the whole environment."""
 
 import json
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -206,7 +204,9 @@ def test_an_unknown_domain_or_split_is_an_error_with_the_known_ones() -> None:
         open_world("tau2:airline:all")
 
 
-def test_two_processes_answer_alike_whatever_their_hash_seed_and_time_zone() -> None:
+def test_two_processes_answer_alike_whatever_their_hash_seed_and_time_zone(
+    printed_by_two_processes: Callable[[str], list[bytes]],
+) -> None:
     code = """
 from simia.types.value import content_id
 from simia.worlds.door import open_world
@@ -218,14 +218,6 @@ for domain in ("airline", "retail", "telecom"):
             transition, state = world.run(state, call)
             print(content_id([transition.model_dump(mode="json"), state]))
 """
-    answers = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": salt, "TZ": zone},
-            check=True,
-            capture_output=True,
-        ).stdout
-        for salt, zone in (("0", "UTC"), ("42", "Asia/Tokyo"))
-    ]
+    answers = printed_by_two_processes(code)
     assert answers[0] == answers[1]
     assert len(answers[0].splitlines()) >= 30
