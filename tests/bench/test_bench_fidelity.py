@@ -14,7 +14,7 @@ import pytest
 
 from simia import worlds
 from simia.bench.fidelity import CallCheck, Fidelity, TrajectoryCheck, check_run, check_trajectory
-from simia.errors import ConfigError
+from simia.errors import ConfigError, SandboxViolation
 from simia.formats import exchanges
 from simia.models.cast import Cast
 from simia.models.choose import ChosenModel
@@ -36,10 +36,12 @@ from simia.types import (
     Plan,
     Provenance,
     Seed,
+    State,
     StateDelta,
     ToolCall,
     ToolMessage,
     Trajectory,
+    Transition,
     UserMessage,
 )
 from simia.worlds import World
@@ -328,6 +330,28 @@ def test_a_call_that_nobody_answered_is_no_match(shop: World) -> None:
     unanswered = trajectory.model_copy(update={"messages": trajectory.messages[:2]})
     (found,) = checked(shop, unanswered, seed).calls
     assert (found.simulated, found.observation_match, found.error_match) == ("", False, False)
+
+
+def test_a_call_that_strange_code_cannot_answer_is_told_and_nothing_is_executed_after_it(
+    shop: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = seeds()[0]
+    first, second, third = (find(number, customers(seed)[0]) for number in (1, 2, 3))
+    right = shown_by(shop, seed, first)
+    run = shop.run
+
+    def trapped(state: State, call: ToolCall) -> tuple[Transition, State]:
+        if call.id == second.id:
+            raise SandboxViolation("it never ends", "time")
+        return run(state, call)
+
+    monkeypatch.setattr(shop, "run", trapped)
+    found = checked(shop, conversation((first, right), (second, right), (third, right)), seed)
+    assert [call.observation_match for call in found.calls] == [True, None, None]
+    assert [call.stopped for call in found.calls] == ["", "a wall of the sandbox, time", ""]
+    whole = Fidelity("shop", [found])
+    assert whole.stopped == {"a wall of the sandbox, time": 1}
+    assert whole.faithful.count == 0
 
 
 def test_changes_that_no_longer_fit_leave_the_tracked_state_unknown(shop: World) -> None:

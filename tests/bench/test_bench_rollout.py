@@ -10,12 +10,12 @@ import pytest
 from simia import worlds
 from simia.bench.collect import Walk, harvest
 from simia.bench.rollout import ROLLOUT, rollouts, with_calls
-from simia.errors import ContextOverflow, EndpointLost, RequestRefused
+from simia.errors import ContextOverflow, EndpointLost, RequestRefused, SandboxViolation, StateError
 from simia.formats.calls import dump_json
 from simia.models.refusals import DECLINED
 from simia.models.scripted import Answer, ScriptedModel
 from simia.simulate import SimulateSettings
-from simia.types import ChatRequest, WorldTask
+from simia.types import ChatRequest, State, ToolCall, WorldTask
 from simia.worlds import World
 
 OVER: dict[str, Any] = {"say": "I am done."}
@@ -114,6 +114,19 @@ def test_a_text_that_is_declined_ends_its_walk_and_a_setting_that_is_refused_all
     assert len(walk.calls) == 1
     with pytest.raises(RequestRefused):
         walked(bank, task, RequestRefused("no such option"))
+
+
+@pytest.mark.parametrize("problem", [SandboxViolation("it never ends", "time"), StateError("a set has no JSON")])
+def test_a_call_that_strange_code_cannot_answer_is_the_last_of_its_walk(
+    bank: World, task: WorldTask, problem: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(state: State, call: ToolCall) -> None:
+        raise problem
+
+    monkeypatch.setattr(bank, "run", run)
+    walk, model = walked(bank, task, *calls(task), OVER)
+    assert [call.name for call in walk.calls] == [task.gold[0].name]
+    assert len(model.requests) == 1
 
 
 def test_walks_come_in_the_order_of_the_tasks(bank: World) -> None:

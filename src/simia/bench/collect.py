@@ -8,6 +8,7 @@ from typing import Literal
 
 from simia.bench.perturb import ILL_FORMED, KINDS, perturbed
 from simia.bench.sample import GOLD, Episode, Sample, Step, exchange, sample_id
+from simia.bench.stopped import stopped_by
 from simia.config import rng_for
 from simia.errors import SandboxViolation, StateError
 from simia.seeds.calls import call_problem
@@ -164,11 +165,9 @@ def _run(seen: Seen, world: World, state: State, call: ToolCall) -> tuple[Transi
     """What the call does; None where strange code runs into a wall or leaves no state, which is counted."""
     try:
         return world.run(state, call)
-    except SandboxViolation as violation:
-        seen.stopped[f"a wall of the sandbox, {violation.wall}"] += 1
-    except StateError:
-        seen.stopped["a state that has no JSON"] += 1
-    return None
+    except (SandboxViolation, StateError) as cause:
+        seen.stopped[stopped_by(cause)] += 1
+        return None
 
 
 def _new(

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from simia.bench.intervals import Rate
 from simia.bench.normal import same_observation
-from simia.errors import ConfigError, StateError
+from simia.bench.stopped import stopped_by
+from simia.errors import ConfigError, SandboxViolation, StateError
 from simia.formats.calls import Call, calls_of
 from simia.seeds.calls import call_problem
 from simia.seeds.invariants import violations
@@ -37,6 +38,7 @@ class CallCheck:
     """One call. ``fits``: it can be read, and its name and arguments fit the tools; ``accepted``: the world does not
     refuse it. All but ``fits`` is None where the call could not be read, where there was no state to execute it on, or
     where the program let it fail by a planned fault, and ``state_match`` also where the simulator tracked none.
+    ``stopped`` says why a strange world could not execute it; neither are the calls after it.
     """
 
     number: int
@@ -48,6 +50,7 @@ class CallCheck:
     observation_match: bool | None = None
     error_match: bool | None = None
     state_match: bool | None = None
+    stopped: str = ""
 
 
 class ToolRates(NamedTuple):
@@ -114,9 +117,14 @@ class Fidelity:
 
     @property
     def faithful(self) -> Rate:
-        """Trajectories without any divergence, among those with an executed call."""
+        """Trajectories without any divergence, among those with an executed call and none that was stopped."""
         executed = (one for one in self.trajectories if any(call.executed is not None for call in one.calls))
-        return Rate.of(one.first_divergence is None for one in executed)
+        return Rate.of(one.first_divergence is None for one in executed if not any(call.stopped for call in one.calls))
+
+    @property
+    def stopped(self) -> dict[str, int]:
+        """How many calls a strange world could not execute, by the reason."""
+        return dict(Counter(call.stopped for call in self.calls if call.stopped))
 
     @property
     def median_divergence(self) -> float | None:
@@ -195,7 +203,12 @@ def check_trajectory(world: World, key: str, trajectory: Trajectory, seed_state:
             continue
         check = CallCheck(number, call.name, call_problem(world.spec, call) is None, shown)
         if state is not None and call.id not in faulty:
-            transition, state = world.run(state, call)
+            try:
+                transition, state = world.run(state, call)
+            except (SandboxViolation, StateError) as cause:
+                calls.append(replace(check, stopped=stopped_by(cause)))
+                state = None
+                continue
             simulated = _stepped(simulated, trajectory, call) if uses[call.id] == 1 else None
             check = replace(
                 check,

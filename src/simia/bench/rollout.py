@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simia.bench.collect import Walk
 from simia.bench.sample import exchange
-from simia.errors import ContextOverflow, RequestRefused
+from simia.errors import ContextOverflow, RequestRefused, SandboxViolation, StateError
 from simia.models.cast import Cast
 from simia.models.meter import Meter
 from simia.models.refusals import is_about_one_text
@@ -27,8 +27,8 @@ async def rollouts(
 ) -> list[Walk]:
     """What the agent ``model`` does for each of ``tasks``, at most ``in_flight`` at a time, in the order of the tasks.
 
-    The agent is told the instruction and nobody answers it: it acts until it speaks, for twelve steps, or until the
-    endpoint refuses the request as too long or by its content.
+    The agent is told the instruction and nobody answers it: it acts until it speaks, for twelve steps, until the
+    endpoint refuses the request as too long or by its content, or until its call runs into a wall of the sandbox.
 
     Raises:
         ModelError: nobody answers.
@@ -65,8 +65,11 @@ async def _calls(agent: SimulatedAgent, world: World, task: WorldTask, seed: int
         if not decision.tool_calls:
             break
         for call in decision.tool_calls:
-            transition, state = world.run(state, call)
             made.append(call)
+            try:
+                transition, state = world.run(state, call)
+            except (SandboxViolation, StateError):  # who harvests the walk makes the call again, and counts it
+                return tuple(made)
             messages = (*messages, *exchange(call, transition.observation, is_error=transition.is_error))
     return tuple(made)
 

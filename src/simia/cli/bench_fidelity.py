@@ -64,6 +64,7 @@ def _show_fidelity(found: "Fidelity") -> None:
                 "first divergence",
                 "-" if found.median_divergence is None else f"call {found.median_divergence:g} (median)",
             ),
+            *(("stopped", f"{count:,} calls by {why}; none after them") for why, count in found.stopped.items()),
         ]
     )
     result()
