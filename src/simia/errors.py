@@ -11,6 +11,9 @@
     ├── SchemaError              a JSON Schema is not one
     ├── StateError               a delta does not fit the state it is applied to
     ├── SimulatorError           a simulator stayed wrong after every repair
+    │   └── SimulatedUserError   the simulator of the user did
+    ├── JudgeError               no verdict could be had from a judge
+    ├── EpisodeMisused           an environment was used out of turn
     ├── SandboxViolation         strange code tried what its sandbox does not allow
     ├── ModelError               a language model could not answer
     │   ├── TransientModelError  worth another try
@@ -87,6 +90,18 @@ class StateError(SimiaError):
 
 class SimulatorError(SimiaError):
     """A simulator stayed wrong after every repair; the episode is labelled, never scored."""
+
+
+class SimulatedUserError(SimulatorError):
+    """The simulated user stayed out of its role, or inadmissible, after every repair."""
+
+
+class JudgeError(SimiaError):
+    """No verdict could be had from a judge; the episode is masked, never scored."""
+
+
+class EpisodeMisused(SimiaError):
+    """An environment was started twice, or asked before its start or after its end: a mistake of the caller."""
 
 
 class SandboxViolation(SimiaError):

@@ -10,7 +10,6 @@ import pytest
 
 from simia import worlds
 from simia.bench.build import SuitePlan, build
-from simia.bench.intervals import Rate
 from simia.bench.leaderboard import (
     Table,
     by_size,
@@ -33,6 +32,7 @@ from simia.errors import ServerFailed
 from simia.models.cast import Cast
 from simia.models.scripted import Answer
 from simia.types import ChatRequest
+from simia.types.rate import Rate
 from simia.worlds import World
 
 Measure = Callable[..., Results]

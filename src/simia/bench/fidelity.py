@@ -7,7 +7,6 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from simia.bench.intervals import Rate
 from simia.bench.normal import same_observation
 from simia.bench.stopped import stopped_by
 from simia.errors import ConfigError, SandboxViolation, StateError
@@ -26,6 +25,7 @@ from simia.types import (
     Trajectory,
     differences,
 )
+from simia.types.rate import Rate
 from simia.worlds import World
 
 _STREAMS = ("postprocess", "generate")

@@ -5,10 +5,10 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simia.bench.intervals import Rate
 from simia.bench.results import Results, Verdict, by
 from simia.bench.score import ChangeCounts
 from simia.bench.sizes import bucket_name, size_bucket
+from simia.types.rate import Rate
 
 HEADER = (
     "folder", "simulator", "setting", "boxed", "suite", "version", "suite_sha256", "asked",

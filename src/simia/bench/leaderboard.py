@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from simia.bench.figures import released_rate
-from simia.bench.intervals import Rate, mcnemar
+from simia.bench.mcnemar import mcnemar
 from simia.bench.naming import named, setting_text, suite_names
 from simia.bench.reference import published_notes, published_rows, published_source
 from simia.bench.remarks import remarks
 from simia.bench.results import Results, Verdict, by
 from simia.bench.sizes import bucket_name, size_bucket
 from simia.bench.strata import GROUP_WORDS, GROUPS
+from simia.types.rate import Rate
 
 SIMILARITY = "similarity"
 SIMILARITY_NOTE = " Similarity: how alike the words of the observations are, 0 to 1, the mean; 1 is a match."

@@ -9,7 +9,6 @@ from statistics import fmean
 from typing import Any
 
 from simia.bench.drift import DriftAnswer, DriftStep, compare
-from simia.bench.intervals import Rate
 from simia.bench.prediction import Prediction
 from simia.bench.published import PublishedVerdict, published_verdict
 from simia.bench.questions import chosen, episode_items, ordered
@@ -22,6 +21,7 @@ from simia.bench.suite import Suite, read_suite
 from simia.config import checked
 from simia.errors import ConfigError, StoreError
 from simia.store import Manifest, Run
+from simia.types.rate import Rate
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from simia.bench.intervals import Rate
 from simia.bench.leaderboard import rate_text
 from simia.bench.results import Verdict, by
 from simia.bench.strata import GROUP_WORDS, GROUPS, Group
 from simia.report.bench_entries import Entry
+from simia.types.rate import Rate
 
 _SHADES = 5
 

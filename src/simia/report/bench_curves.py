@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from simia.bench.drift import DriftStep
-from simia.bench.intervals import Rate
 from simia.bench.leaderboard import Table, rate_text
 from simia.bench.reference import PublishedRow, published_notes, published_rows
 from simia.bench.results import by
@@ -14,6 +13,7 @@ from simia.bench.sizes import BEYOND, REFUSED, size_bucket
 from simia.bench.strata import LARGEST
 from simia.report.bench_entries import Entry
 from simia.report.lines import Line, Reference, Tick, rates_chart
+from simia.types.rate import Rate
 
 _REFERENCES = (
     "published, other samples, released rule: a reference, no comparison (published: 0 changes, refusals included)"

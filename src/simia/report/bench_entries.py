@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from simia.bench.baselines import PREFIX
-from simia.bench.intervals import Rate
 from simia.bench.naming import named
 from simia.bench.remarks import remarks
 from simia.bench.results import Results, Verdict
 from simia.report.charts import count_text, share_text
+from simia.types.rate import Rate
 
 _GIVEN = {
     "constrained": "the whole state and the code of the called tool",

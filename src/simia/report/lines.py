@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from simia.bench.intervals import Rate
 from simia.report.charts import open_svg, share_text
+from simia.types.rate import Rate
 
 COLOURS = 8
 _MARKS = (

@@ -1,6 +1,7 @@
 """The words of simia: frozen values, no I/O."""
 
 from simia.types.chat import ChatModel, ChatReply, ChatRequest, FinishReason, Sampling, Usage
+from simia.types.episode import Environment, Episode, Party, Played, Policy, RewardFunction, Step, Task
 from simia.types.message import (
     AssistantMessage,
     MalformedToolCall,
@@ -16,7 +17,7 @@ from simia.types.seed import Plan, PlannedOutcome, Seed
 from simia.types.state import ABSENT, Change, Path, Put, Remove, State, StateDelta, differences, same
 from simia.types.task import WorldTask
 from simia.types.tool import ToolSpec
-from simia.types.trajectory import Fault, Provenance, Reward, StopReason, Trajectory
+from simia.types.trajectory import Fault, Provenance, Reward, StopReason, Trajectory, Vote
 from simia.types.value import JsonObject, Value, canonical_json, content_id
 from simia.types.world import Dynamics, Invariant, Transition, TransitionQuery, WorldSpec
 
@@ -29,6 +30,8 @@ __all__ = [
     "ChatRequest",
     "Dropped",
     "Dynamics",
+    "Environment",
+    "Episode",
     "Failed",
     "Fault",
     "FinishReason",
@@ -38,20 +41,26 @@ __all__ = [
     "MalformedToolCall",
     "Message",
     "Outcome",
+    "Party",
     "Path",
     "Plan",
     "PlannedOutcome",
+    "Played",
+    "Policy",
     "Provenance",
     "Put",
     "Remove",
     "Reward",
+    "RewardFunction",
     "Sampling",
     "Schema",
     "Seed",
     "State",
     "StateDelta",
+    "Step",
     "StopReason",
     "SystemMessage",
+    "Task",
     "ToolCall",
     "ToolMessage",
     "ToolSpec",
@@ -61,6 +70,7 @@ __all__ = [
     "Usage",
     "UserMessage",
     "Value",
+    "Vote",
     "WorldSpec",
     "WorldTask",
     "canonical_json",

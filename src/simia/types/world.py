@@ -68,11 +68,14 @@ class TransitionQuery(Value):
 
 
 class Transition(Value):
-    """What a call does. ``delta`` None: the answerer keeps no state; an empty delta: nothing changed."""
+    """What a call does. ``delta`` None: the answerer keeps no state; an empty delta: nothing changed. ``fault`` is the
+    kind of the programmed fault that stands in the place of the answer, if one does.
+    """
 
     observation: str
     is_error: bool = False
     delta: StateDelta | None = None
+    fault: str | None = None
 
 
 class Dynamics(Protocol):

@@ -1,0 +1,1 @@
+"""Agents that learn: recipes over TRL."""
