@@ -36,9 +36,15 @@ def demand_folder(folder: Path, command: str, *, resume: bool) -> None:
     if not resume and (folder / "run.json").exists():
         raise ConfigError(f"{folder} holds a run already: add --resume to go on with it, or take another --run")
     if resume:
-        begun_by = "simia bench run" if "setting" in recorded(folder) else "simia synth"
+        begun_by = _begun_by(recorded(folder))
         if begun_by != command:
             raise ConfigError(f"{folder} holds a run of {begun_by}, which {command} cannot go on with: check --run")
+
+
+def _begun_by(config: "JsonObject") -> str:
+    """The command that makes runs with such settings."""
+    marks = {"setting": "simia bench run", "worlds": "simia reward calibrate"}
+    return next((command for key, command in marks.items() if key in config), "simia synth")
 
 
 def recorded(folder: Path) -> "JsonObject":

@@ -23,6 +23,7 @@ from simia.errors import (
 from simia.formats.calls import dump_json
 from simia.models.tokens import estimate_tokens
 from simia.seeds.calls import call_problem
+from simia.simulate.feedback import FeedbackMode, reduced
 from simia.types import (
     AssistantMessage,
     Dynamics,
@@ -69,9 +70,11 @@ class ToolEnvironment:
     sees the others in its history. The state is that of ``seed``; without one nothing is tracked and the history is all
     that ``dynamics`` goes by.
 
-    It holds no lock and no client: thousands may be open on one loop.
+    It holds no lock and no client: thousands may be open on one loop. ``messages`` is the conversation as the agent saw
+    it, ``explained`` the same with every failure explained in full, which is what ``dynamics`` is shown.
 
     Args:
+        feedback: how failed calls are explained to the agent.
         count_tokens: how long a text is, in tokens; an estimate unless given.
         clock: seconds, for the limit on time.
     """
@@ -83,11 +86,13 @@ class ToolEnvironment:
         user: User,
         limits: Limits | None = None,
         *,
+        feedback: FeedbackMode = "rich",
         count_tokens: Callable[[str], int] = estimate_tokens,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.seed = seed
         self.messages: list[Message] = []
+        self.explained: list[Message] = []
         self.state: State | None = seed.initial_state
         self.deltas: dict[str, StateDelta] = {}
         self.faults: list[Fault] = []
@@ -97,6 +102,7 @@ class ToolEnvironment:
         self._dynamics = dynamics
         self._user = user
         self._limits = limits or Limits()
+        self._feedback: FeedbackMode = feedback
         self._count_tokens = count_tokens
         self._clock = clock
         self._phase = _Phase.NEW
@@ -120,7 +126,7 @@ class ToolEnvironment:
     async def step(self, message: AssistantMessage) -> Step:
         """The results of the message's calls, or what the user says to it."""
         self._demand(_Phase.OPEN)
-        past = tuple(self.messages)
+        past = tuple(self.explained)
         self._add(message)
         self._turns += 1
         self._malformed = self._malformed + 1 if message.malformed_calls else 0
@@ -183,8 +189,11 @@ class ToolEnvironment:
         results: list[Message] = []
 
         def answered(result: ToolMessage) -> None:
-            results.append(result)
-            self._add(result)
+            seen = result
+            if result.is_error:
+                seen = result.model_copy(update={"content": reduced(result.content, self._feedback)})
+            results.append(seen)
+            self._add(seen, explained=result)
 
         for call in message.tool_calls:
             answered(await self._result(call, past))
@@ -222,8 +231,9 @@ class ToolEnvironment:
                     raise SimulatorError(f"the changes of {call.name} do not fit the state: {cause}") from cause
             self.deltas[call.id] = transition.delta
 
-    def _add(self, message: Message) -> None:
+    def _add(self, message: Message, explained: Message | None = None) -> None:
         self.messages.append(message)
+        self.explained.append(explained or message)
         self._tokens += self._count_tokens(message.content)
         if isinstance(message, AssistantMessage):
             for call in message.tool_calls:

@@ -1,6 +1,9 @@
 """Language models that play what an environment is made of: whole conversations, users, agents, tools."""
 
 from simia.simulate.agent import SimulatedAgent
+from simia.simulate.fault_plan import FaultKind, FaultRule, FaultyDynamics
+from simia.simulate.feedback import FeedbackMode, reduced
+from simia.simulate.memo import Memo
 from simia.simulate.planned import Draws, PlannedSeed
 from simia.simulate.settings import SimulateSettings
 from simia.simulate.task import TaskWriter
@@ -11,6 +14,11 @@ from simia.simulate.user import SimulatedUser, UserTurn
 
 __all__ = [
     "Draws",
+    "FaultKind",
+    "FaultRule",
+    "FaultyDynamics",
+    "FeedbackMode",
+    "Memo",
     "PlannedSeed",
     "SimulateSettings",
     "SimulatedAgent",
@@ -20,4 +28,5 @@ __all__ = [
     "TrajectorySimulator",
     "TurnSimulator",
     "UserTurn",
+    "reduced",
 ]

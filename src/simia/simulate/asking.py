@@ -12,6 +12,7 @@ T = TypeVar("T")
 
 _QUOTED_CHARS = 4000
 _REASON_CHARS = 600
+_MOST_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,13 @@ class Answer(Generic[T]):
 
     value: T
     repaired: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a model is told that did not answer yet, but asked for something that a program knows."""
+
     text: str
 
 
@@ -33,35 +41,49 @@ class Inadmissible:
 
 
 async def ask(
-    model: ChatModel, request: ChatRequest, read: Callable[[Any], T], max_repairs: int
+    model: ChatModel, request: ChatRequest, read: Callable[[Any], T | Wanted], max_repairs: int
 ) -> Answer[T] | Inadmissible:
     """The first admissible answer among the first and ``max_repairs`` more.
 
     ``read`` turns the reply's JSON value into the answer, or raises FormatError with a reason that the model can
     act on. The refused answer and its reason stand at the end of the next request, after everything cached.
+
+    Or ``read`` gives what the model wants to be told first: then it is told, and asked on, which is no repair. It may
+    want something three times; a fourth time is inadmissible.
     """
-    trial = request
-    for count in range(1, max_repairs + 2):
+    asked = trial = request
+    told = refused = 0
+    while True:
         reply = await model.complete(trial)
+        text = reply.text[:_QUOTED_CHARS].strip() or "(empty)"
         try:
             if reply.finish_reason == "length":
                 raise FormatError("the answer was too long and was cut: write a shorter one")
             value, repaired = read_json(reply.text)
-            return Answer(read(value), repaired, reply.text)
+            found = read(value)
+            if not isinstance(found, Wanted):
+                return Answer(found, repaired, reply.text)
+            if told == _MOST_TOLD:
+                raise FormatError(f"you asked {told} times already: answer now with what you were told")
         except FormatError as cause:
-            text, reason = reply.text[:_QUOTED_CHARS].strip() or "(empty)", str(cause)[:_REASON_CHARS]
-        # Only the last refused answer is quoted: the context stays bounded.
-        trial = request.model_copy(
-            update={
-                "messages": (
-                    *request.messages,
-                    AssistantMessage(content=text),
-                    UserMessage(content=f"This answer was refused: {reason}\nAnswer again with one JSON object only."),
-                ),
-                "sampling": request.sampling.model_copy(update={"seed": (request.sampling.seed or 0) + count}),
-            }
-        )
-    return Inadmissible(text, reason, max_repairs + 1)
+            reason = str(cause)[:_REASON_CHARS]
+            refused += 1
+            if refused > max_repairs:
+                return Inadmissible(text, reason, refused)
+            said = f"This answer was refused: {reason}\nAnswer again with one JSON object only."
+            # Only the last refused answer is quoted: the context stays bounded.
+            trial = _continued(asked, text, said, seed=(request.sampling.seed or 0) + refused)
+        else:
+            told += 1
+            asked = trial = _continued(trial, text, found.text, seed=trial.sampling.seed)
+
+
+def _continued(request: ChatRequest, text: str, said: str, seed: int | None) -> ChatRequest:
+    """The request that follows one that was answered with ``text``."""
+    messages = (*request.messages, AssistantMessage(content=text), UserMessage(content=said))
+    return request.model_copy(
+        update={"messages": messages, "sampling": request.sampling.model_copy(update={"seed": seed})}
+    )
 
 
 def must(answer: Answer[T] | Inadmissible, who: str) -> Answer[T]:

@@ -9,8 +9,12 @@ OBSERVATIONS = {
     "timeout": "the request timed out after 30 s; nothing was changed; try again",
     "rate_limit": "too many requests; nothing was changed; try again",
     "server_error": "internal server error (503); nothing was changed; try again",
+    "permission_denied": "permission denied (403) for this request; nothing was changed",
 }
-"""What the agent sees of each kind of fault."""
+"""What the agent sees of each kind of fault that stands in the place of an answer."""
+
+RECOVERABLE = ("rate_limit", "server_error", "timeout")
+"""Those that the same call gets over: what a plan draws from, in this order."""
 
 
 def planned_faults(plan: Plan, draws: Draws) -> dict[int, str]:
@@ -22,7 +26,7 @@ def planned_faults(plan: Plan, draws: Draws) -> dict[int, str]:
     if plan.outcome != "recoverable_fault":
         return {}
     rng = draws.rng("fault")
-    return {rng.randrange(2): rng.choice(sorted(OBSERVATIONS))}
+    return {rng.randrange(2): rng.choice(RECOVERABLE)}
 
 
 def fault_transition(kind: str, *, tracked: bool) -> Transition:

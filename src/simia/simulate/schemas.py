@@ -1,6 +1,8 @@
 """JSON Schemas of what the roles answer, with caps so that a model bound to them cannot run on."""
 
 from simia.formats.exchanges import reply_schema
+from simia.simulate.arithmetic import MOST_CHARS
+from simia.simulate.operations import KEY, MOST_OPERATIONS
 from simia.types import JsonObject, WorldSpec
 
 _ERROR: JsonObject = {
@@ -23,6 +25,8 @@ _REMOVE: JsonObject = {
     "additionalProperties": False,
 }
 _MAX_CHANGES = 32
+_WHOLE: JsonObject = {"type": "integer", "minimum": -1_000_000, "maximum": 1_000_000}
+_DATE: JsonObject = {"type": "string", "minLength": 10, "maxLength": 40}
 
 TASK: JsonObject = {
     "type": "object",
@@ -51,9 +55,9 @@ def decision_schema(world: WorldSpec, *, thoughts: bool, max_calls: int) -> Json
     return {"anyOf": branches, **({"$defs": definitions} if definitions else {})}
 
 
-def transition_schema(world: WorldSpec, name: str, *, tracked: bool) -> JsonObject:
+def transition_schema(world: WorldSpec, name: str, *, tracked: bool, operations: bool = False) -> JsonObject:
     """What a simulator of the tool ``name`` answers: a result, or a refusal that changes nothing; with the changes
-    where the state is tracked.
+    where the state is tracked. With ``operations`` also what it wants to be computed first.
     """
     calls, definitions = _spelled_calls(world)
     success = calls[name]["result"]
@@ -65,7 +69,8 @@ def transition_schema(world: WorldSpec, name: str, *, tracked: bool) -> JsonObje
     if tracked:
         result["changes"] = {**changes, "maxItems": _MAX_CHANGES}
         refusal["changes"] = {**changes, "maxItems": 0}
-    return {"anyOf": [_object(result), _object(refusal)], **({"$defs": definitions} if definitions else {})}
+    branches = [_object(result), _object(refusal), *([_computation(tracked=tracked)] if operations else [])]
+    return {"anyOf": branches, **({"$defs": definitions} if definitions else {})}
 
 
 def answer_schema(*, tracked: bool) -> JsonObject:
@@ -74,6 +79,22 @@ def answer_schema(*, tracked: bool) -> JsonObject:
     """
     changes: JsonObject = {"changes": {"type": "array", "items": {"anyOf": [_uncapped(_PUT), _uncapped(_REMOVE)]}}}
     return _object({"is_error": {"type": "boolean"}, "observation": {}, **(changes if tracked else {})})
+
+
+def _computation(*, tracked: bool) -> JsonObject:
+    """A list of operations. What is optional has a branch of its own, because strict modes know no optional keys."""
+    shift: JsonObject = {"op": {"const": "add_days"}, "date": _DATE, "days": _WHOLE}
+    expression: JsonObject = {"type": "string", "minLength": 1, "maxLength": MOST_CHARS}
+    operations = [
+        _object({"op": {"const": "calculate"}, "expression": expression}),
+        _object(shift),
+        _object({**shift, "hours": _WHOLE, "minutes": _WHOLE}),
+        _object({"op": {"const": "days_between"}, "from": _DATE, "to": _DATE}),
+        _object({"op": {"const": "weekday"}, "date": _DATE}),
+        *([_object({"op": {"const": "new_id"}, "table": _PATH})] if tracked else []),
+    ]
+    listed = {"type": "array", "items": {"anyOf": operations}, "minItems": 1, "maxItems": MOST_OPERATIONS}
+    return _object({KEY: listed})
 
 
 def _uncapped(change: JsonObject) -> JsonObject:

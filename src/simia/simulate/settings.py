@@ -18,7 +18,8 @@ class SimulateSettings(Settings):
     schema is sent is ``model.structured``). ``temperature`` is how freely a model writes, ``max_tokens`` the longest
     single reply. ``max_exchanges`` is how often the user speaks at most, and in mode "turns" ``max_turns`` the most
     messages of a conversation and ``max_parallel_calls`` the most calls of one message. ``thoughts``: the agent writes
-    down its reasoning before it acts.
+    down its reasoning before it acts. ``operations``: a simulated tool may have sums, dates and new ids computed by the
+    program before it answers (mode "turns").
 
     Lengths in characters keep a prompt within a small model's context: the tools' result schemas are shown if all of
     them together have at most ``returns_chars`` (0: never), the results in a longer exemplar than ``exemplar_chars``
@@ -39,6 +40,7 @@ class SimulateSettings(Settings):
     max_repairs: int = Field(default=2, ge=0)
     attempts: int = Field(default=2, ge=1)
     thoughts: bool = False
+    operations: bool = False
     structured: bool = True
     returns_chars: int = Field(default=8000, ge=0)
     exemplar_chars: int = Field(default=8000, ge=200)

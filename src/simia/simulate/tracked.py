@@ -9,8 +9,9 @@ from simia.formats.calls import dump_json
 from simia.prompts import fence, load
 from simia.seeds.calls import call_problem
 from simia.seeds.invariants import violations
-from simia.simulate.asking import Answer, Inadmissible, ask, must
+from simia.simulate.asking import Answer, Inadmissible, Wanted, ask, must
 from simia.simulate.history import shown_history
+from simia.simulate.operations import KEY, computed
 from simia.simulate.parts import remembered, tool_lines
 from simia.simulate.planned import Draws
 from simia.simulate.schemas import transition_schema
@@ -55,7 +56,8 @@ class TrackedDynamics:
     A call that does not fit is refused in simia's own words and no model is asked. Else the model proposes result
     and changes; they are taken only if the result fits the tool's ``returns`` and the changed state obeys the state
     schema and the invariants, as far as the state did before. Without a state, or for a world without state schema,
-    the history alone is what the model goes by, and the transition has no delta.
+    the history alone is what the model goes by, and the transition has no delta. With the setting ``operations`` the
+    model may first have something computed, of which nothing is left in the transition.
 
     The draw depends on the settings' seed and on what the model is shown, nothing else: the same call in the same
     state and history gets the same request, so a cache gives a whole group of episodes one answer.
@@ -78,9 +80,7 @@ class TrackedDynamics:
         state, not_shown = None, ""
         if before is not None:
             state, not_shown = excerpt(before, words_of(call.arguments), settings.state_chars)
-        opening = query.history[0].content if query.history else ""
-        draws = Draws(settings.seed, content_id([world.content_id, opening]))
-        tag = draws.tag("tools/fence", (history, call_text, state or "", *examples))
+        tag = _draws(query, settings.seed).tag("tools/fence", (history, call_text, state or "", *examples))
         content = load("turns_tools_call").render(
             history=fence(history, tag, "past") if history else "",
             examples=fence("\n".join(examples), tag, "examples") if examples else "",
@@ -91,7 +91,11 @@ class TrackedDynamics:
         schema = None
         if settings.structured:
             key = (world.content_id, call.name, tracked)
-            schema = remembered(self._schemas, key, lambda: transition_schema(world, call.name, tracked=tracked))
+            schema = remembered(
+                self._schemas,
+                key,
+                lambda: transition_schema(world, call.name, tracked=tracked, operations=settings.operations),
+            )
         return ChatRequest(
             model=self._model.name,
             messages=(
@@ -125,7 +129,9 @@ class TrackedDynamics:
             refused = Transition(observation=dump_json({"error": problem}), is_error=True, delta=delta)
             return Answer(refused, repaired=False, text="")
 
-        def read(value: Any) -> Transition:
+        def read(value: Any) -> Transition | Wanted:
+            if self._settings.operations and isinstance(value, dict) and KEY in value:
+                return _results(value, query, self._settings.seed)
             return _read(value, query)
 
         return await ask(self._model, self.request(query), read, self._settings.max_repairs)
@@ -134,7 +140,7 @@ class TrackedDynamics:
         """What all calls in a world share."""
         world = query.world
         key = (world.content_id, "", tracked)
-        return remembered(self._systems, key, lambda: _instruction(world, self._settings.seed, tracked=tracked))
+        return remembered(self._systems, key, lambda: _instruction(world, self._settings, tracked=tracked))
 
 
 def fenced_code(source: str, seed: int) -> str:
@@ -145,13 +151,20 @@ def fenced_code(source: str, seed: int) -> str:
     return fence(code, Draws(seed, content_id(code)).tag("tools/code", (code,)), "code")
 
 
-def _instruction(world: WorldSpec, seed: int, *, tracked: bool) -> SystemMessage:
+def _instruction(world: WorldSpec, settings: SimulateSettings, *, tracked: bool) -> SystemMessage:
     content = load("turns_tools").render(
         tools=tool_lines(world, show_returns=True),
-        sources=[fenced_code(tool.source, seed) for tool in world.tools if tool.source],
+        sources=[fenced_code(tool.source, settings.seed) for tool in world.tools if tool.source],
         tracked=tracked,
+        operations=settings.operations,
     )
     return SystemMessage(content=content)
+
+
+def _draws(query: TransitionQuery, seed: int) -> Draws:
+    """The random numbers of one conversation in one world, for fences that stay the same while its history grows."""
+    opening = query.history[0].content if query.history else ""
+    return Draws(seed, content_id([query.world.content_id, opening]))
 
 
 def _examples(reference: tuple[Message, ...], name: str) -> tuple[str, ...]:
@@ -168,6 +181,15 @@ def _examples(reference: tuple[Message, ...], name: str) -> tuple[str, ...]:
             called = dump_json(arguments.get(message.call_id, {}))
             found.append(f"{called} gave {message.content[:_EXAMPLE_CHARS]}")
     return tuple(found)
+
+
+def _results(value: JsonObject, query: TransitionQuery, seed: int) -> Wanted:
+    """What the operations in ``value`` come to: as data, for a new id holds what others wrote into the state."""
+    if value.keys() != {KEY}:
+        raise FormatError(f'an answer with "{KEY}" holds nothing else: the results come first, then the answer')
+    results = dump_json(computed(value[KEY], tracked_state(query.world, query.state)))
+    tag = _draws(query, seed).tag("tools/results", (results,))
+    return Wanted(f"The results, in order:\n{fence(results, tag, 'results')}\nGo on with one JSON object only.")
 
 
 def _read(value: Any, query: TransitionQuery) -> Transition:

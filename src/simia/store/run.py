@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from simia.errors import CorruptStream, ManifestMismatch, StoreError
 from simia.store.atomic import disk, sync_folder, write_atomically
+from simia.store.calls import CallLog
 from simia.store.commit import GroupCommit
 from simia.store.lock import RunLock
 from simia.store.manifest import Manifest
@@ -31,6 +32,8 @@ class Run:
 
         run.json              the manifest
         replies.jsonl         every paid reply
+        calls.jsonl           every call of every episode (reinforcement learning)
+        prompts.jsonl         the messages of their prompts, each once
         worlds.jsonl          each world once
         streams/NAME.jsonl    the outcomes of a stage
         seeds.json            which seeds are used (synthesis)
@@ -48,6 +51,7 @@ class Run:
         writable = lock is not None
         self.worlds = Worlds(folder / "worlds.jsonl", self._commit, writable=writable)
         self.replies = ReplyLog(folder / "replies.jsonl", self._commit, writable=writable)
+        self.calls = CallLog(folder, self._commit, writable=writable)
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> "Run":
@@ -220,6 +224,7 @@ class Run:
             for stream in self._streams.values():
                 stream.discard()
             self.replies.close()
+            self.calls.close()
             self.worlds.close()
             if self._lock is not None:
                 self._lock.release()
@@ -248,7 +253,16 @@ class Run:
         self.close()
         try:
             streams = self.folder / "streams"
-            names = ("worlds.jsonl", "replies.jsonl", "seeds.json", "meter.json", "run.json", "lock")
+            names = (
+                "worlds.jsonl",
+                "replies.jsonl",
+                "calls.jsonl",
+                "prompts.jsonl",
+                "seeds.json",
+                "meter.json",
+                "run.json",
+                "lock",
+            )
             with disk(self.folder, "remove"):
                 for path in (*streams.glob("*.jsonl"), *(self.folder / name for name in names)):
                     path.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from simia.errors import ConfigError
 from simia.worlds.executable import ExecutableWorld
 from simia.worlds.world import World
 
-__all__ = ["BENCHMARK", "TRAINING", "ExecutableWorld", "World", "load", "names"]
+__all__ = ["BENCHMARK", "REHEARSAL", "TRAINING", "ExecutableWorld", "World", "load", "names"]
 
 BENCHMARK = ("airline", "bank", "files", "home", "hospital", "office", "sheet", "shop", "tickets", "webshop")
 """The worlds that simulators are measured on. None of them is ever made into training data of a simulator."""
@@ -14,10 +14,13 @@ BENCHMARK = ("airline", "bank", "files", "home", "hospital", "office", "sheet", 
 TRAINING = ("campus", "library", "restaurant", "warehouse")
 """The worlds that a simulator may be trained on."""
 
+REHEARSAL = ("lamps",)
+"""Worlds so small that a model made in a minute can learn in them: for rehearsing a training run, not for measuring."""
+
 
 def names() -> tuple[str, ...]:
     """The executable worlds of simia, sorted."""
-    return tuple(sorted((*BENCHMARK, *TRAINING)))
+    return tuple(sorted((*BENCHMARK, *TRAINING, *REHEARSAL)))
 
 
 def load(name: str) -> ExecutableWorld:

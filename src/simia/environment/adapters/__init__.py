@@ -1,0 +1,1 @@
+"""The environment behind the interfaces of trainers and protocols: one module and one extra for each."""

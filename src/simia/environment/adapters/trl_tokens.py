@@ -1,0 +1,169 @@
+"""A conversation as tokens: what an agent generated stays as it was generated, and only what others say is added.
+
+Rendering the whole conversation anew after every turn may split its text into other tokens than were sampled, and then
+probabilities are of something that nobody said. So the prompt is rendered once, and every answer of the environment is
+cut out of a small rendering of its own (token in, token out).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from trl.chat_template_utils import (
+    add_response_schema,
+    get_training_chat_template,
+    is_chat_template_prefix_preserving,
+    parse_response,
+    supports_tool_calling,
+)
+
+from simia.errors import ConfigError
+from simia.formats.markers import split_blocks
+from simia.types import (
+    AssistantMessage,
+    JsonObject,
+    MalformedToolCall,
+    Message,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+)
+
+
+class ChatTokens:
+    """The chat template of a tokenizer, as far as an episode needs it.
+
+    Raises:
+        ConfigError: the template cannot spell tools, or renders the past anew when the conversation goes on and TRL
+            has no other form of it.
+    """
+
+    def __init__(self, tokenizer: Any, template_kwargs: JsonObject | None = None) -> None:
+        if not supports_tool_calling(tokenizer):
+            raise ConfigError(
+                "the tokenizer's chat template cannot spell tool calls and their results: take a model that was "
+                "trained with tools, or give its tokenizer a template that has them"
+            )
+        self.tokenizer = tokenizer
+        self._kwargs: JsonObject = dict(template_kwargs or {})
+        if not is_chat_template_prefix_preserving(tokenizer):
+            template = get_training_chat_template(tokenizer)
+            if template is None:
+                raise ConfigError(
+                    "the tokenizer's chat template renders earlier messages anew, so tokens cannot be kept"
+                )
+            self._kwargs["chat_template"] = template
+        if getattr(tokenizer, "response_template", None) is None:
+            try:
+                add_response_schema(tokenizer)
+            except ValueError as cause:
+                raise ConfigError(
+                    f"TRL cannot read tool calls in the spelling of this tokenizer's chat template ({cause}): set "
+                    "tokenizer.response_template"
+                ) from cause
+
+    def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[int]:
+        """The tokens that an agent is given before its first turn."""
+        return self._render([_spelled(message) for message in messages], list(tools), generates=True)
+
+    def answers(self, messages: Sequence[Message]) -> list[int]:
+        """The tokens that ``messages``, results of calls or words of the user, add after a turn of the agent that ended
+        with its end token, up to where the agent begins again.
+        """
+        first = messages[0]
+        turn: JsonObject = {"role": "assistant", "content": "x"}
+        if isinstance(first, ToolMessage):
+            call = {"type": "function", "function": {"name": first.name or "unknown", "arguments": {}}}
+            turn = {"role": "assistant", "content": "", "tool_calls": [call]}
+        past: list[JsonObject] = [{"role": "user", "content": "x"}, turn]
+        before = self._render(past, [], generates=False)
+        after = self._render([*past, *map(_spelled, messages)], [], generates=True)
+        ends = [place for place, token in enumerate(before) if token == self.tokenizer.eos_token_id]
+        cut = ends[-1] + 1 if ends else len(before)
+        if after[:cut] != before[:cut]:
+            raise ConfigError("the tokenizer's chat template renders earlier messages anew, so tokens cannot be kept")
+        return after[cut:]
+
+    def turn(self, message: AssistantMessage) -> list[int]:
+        """The tokens of one turn of the agent, its end token included: for demonstrations, not for what was sampled."""
+        past: list[JsonObject] = [{"role": "user", "content": "x"}]
+        before = self._render(past, [], generates=True)
+        ids = self._render([*past, _spelled(message)], [], generates=False)[len(before) :]
+        ends = [place for place, token in enumerate(ids) if token == self.tokenizer.eos_token_id]
+        return ids[: ends[-1] + 1] if ends else ids
+
+    def read(
+        self, ids: Sequence[int], prefix: Sequence[int], tools: Sequence[ToolSpec], first_call: int
+    ) -> AssistantMessage:
+        """What the agent said and called in ``ids``. Calls are numbered from ``first_call``. A block that is no call is
+        a malformed one, verbatim.
+        """
+        schemas = [tool.as_openai() for tool in tools]
+        parsed = parse_response(self.tokenizer, list(ids), prefix=list(prefix), tools=schemas)
+        content = parsed.get("content") or ""
+        said, blocks = split_blocks(content)
+        number = first_call
+        calls: list[ToolCall] = []
+        malformed: list[MalformedToolCall] = []
+        for entry in parsed.get("tool_calls") or ():
+            function = entry.get("function", entry)
+            name, arguments = function.get("name"), function.get("arguments")
+            if isinstance(name, str) and isinstance(arguments, dict):
+                calls.append(ToolCall(id=f"call_{number}", name=name, arguments=arguments))
+            else:
+                reason = 'a call needs "name" (a text) and "arguments" (an object)'
+                name = name if isinstance(name, str) else None
+                malformed.append(MalformedToolCall(id=f"call_{number}", name=name, text=str(entry), reason=reason))
+            number += 1
+        for block in blocks:
+            malformed.append(
+                MalformedToolCall(id=f"call_{number}", text=block, reason="it is no JSON object of a call")
+            )
+            number += 1
+        return AssistantMessage(
+            content=said.strip(),
+            reasoning=parsed.get("reasoning_content") or None,
+            tool_calls=tuple(calls),
+            malformed_calls=tuple(malformed),
+        )
+
+    def spell(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
+        """A whole conversation as text."""
+        return str(
+            self.tokenizer.apply_chat_template(
+                [_spelled(message) for message in messages],
+                tools=[tool.as_openai() for tool in tools] or None,
+                tokenize=False,
+                **self._kwargs,
+            )
+        )
+
+    def text(self, ids: Sequence[int]) -> str:
+        """The text of ``ids``, special tokens included."""
+        return str(self.tokenizer.decode(list(ids), skip_special_tokens=False))
+
+    def _render(self, messages: list[JsonObject], tools: list[ToolSpec], *, generates: bool) -> list[int]:
+        ids: list[int] = self.tokenizer.apply_chat_template(
+            messages,
+            tools=[tool.as_openai() for tool in tools] or None,
+            add_generation_prompt=generates,
+            tokenize=True,
+            return_dict=False,
+            **self._kwargs,
+        )
+        return ids
+
+
+def _spelled(message: Message) -> JsonObject:
+    """A message as chat templates take it: arguments are objects there, not their JSON text."""
+    if isinstance(message, ToolMessage):
+        return {"role": "tool", "name": message.name, "tool_call_id": message.call_id, "content": message.content}
+    spelled: JsonObject = {"role": message.role, "content": message.content}
+    if isinstance(message, AssistantMessage):
+        if message.tool_calls:
+            spelled["tool_calls"] = [
+                {"type": "function", "id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
+                for call in message.tool_calls
+            ]
+        if message.reasoning is not None:
+            spelled["reasoning_content"] = message.reasoning
+    return spelled
