@@ -202,7 +202,7 @@ def turned(value: Any) -> Any:
     return [turned(entry) for entry in value] if isinstance(value, list) else value
 
 
-@every_world
+@pytest.mark.parametrize("name", sorted({*worlds.BENCHMARK, *worlds.TRAINING}))
 def test_random_walks_change_the_state_with_several_changes_at_once(name: str) -> None:
     sizes = [delta.size for seed in range(40) for one in walk(name, seed, 8) if (delta := one.transition.delta)]
     assert 0 in sizes

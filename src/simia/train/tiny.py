@@ -29,7 +29,7 @@ from simia.types import (
 )
 from simia.worlds import World
 
-_VOCABULARY = 448
+_VOCABULARY = 560
 _HIDDEN = 96
 _LAYERS = 3
 _HEADS = 4
