@@ -5,7 +5,7 @@ override DEMO := runs/demo
 MODEL ?= embedded
 DEMO_SYNTH = $(BIN)/simia synth shop count=8 --run $(DEMO) --model '$(MODEL)' $(DEMO_SETTINGS)
 .DEFAULT_GOAL := help
-.PHONY: help demo install check format test test-consumers test-tau2 test-bfcl test-agentdojo bench clean
+.PHONY: help demo install check format test test-consumers test-tau2 test-bfcl test-agentdojo test-verifiers test-openenv test-mcp test-verl bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -75,9 +75,9 @@ test-consumers: .venv-trl/.installed .venv-llamafactory/.installed  ## the expor
 test-tau2: .venv-tau2/.installed  ## seeds and worlds from tau2's real environments
 	.venv-tau2/bin/python -m pytest --no-skips -m tau2 tests/with_tau2 tests/bench/test_bench_packages.py
 
-.venv-bfcl/.installed .venv-agentdojo/.installed: .venv-%/.installed: pyproject.toml
+.venv-bfcl/.installed .venv-agentdojo/.installed .venv-verifiers/.installed .venv-openenv/.installed: .venv-%/.installed: pyproject.toml
 	@test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
-	@echo "installing the extra $* into .venv-$* (300 MB) ..."
+	@echo "installing the extra $* into .venv-$* (300 to 600 MB) ..."
 	@.venv-$*/bin/python -m pip install $(PIP_QUIET) --upgrade 'pip>=25.1'
 	@.venv-$*/bin/python -m pip install $(PIP_QUIET) --editable '.[$*]' 'pytest>=8.3' 'hypothesis>=6.150'
 	@touch $@
@@ -87,6 +87,33 @@ test-bfcl: .venv-bfcl/.installed  ## worlds from BFCL's stateful APIs
 
 test-agentdojo: .venv-agentdojo/.installed  ## worlds from AgentDojo's suites
 	.venv-agentdojo/bin/python -m pytest --no-skips -m agentdojo tests/with_agentdojo tests/bench/test_bench_packages.py
+
+test-verifiers: .venv-verifiers/.installed  ## environments as verifiers and prime-rl play them
+	.venv-verifiers/bin/python -m pytest --no-skips -m verifiers tests/with_verifiers
+
+test-openenv: .venv-openenv/.installed  ## environments as OpenEnv serves them
+	.venv-openenv/bin/python -m pytest --no-skips -m openenv tests/with_openenv
+
+.venv-mcp/.installed: pyproject.toml
+	@test -x .venv-mcp/bin/python || $(PYTHON) -m venv .venv-mcp
+	@echo "installing the extras mcp and gymnasium into .venv-mcp (200 MB) ..."
+	@.venv-mcp/bin/python -m pip install $(PIP_QUIET) --upgrade 'pip>=25.1'
+	@.venv-mcp/bin/python -m pip install $(PIP_QUIET) --editable '.[mcp,gymnasium]' 'pytest>=8.3' 'hypothesis>=6.150'
+	@touch $@
+
+test-mcp: .venv-mcp/.installed  ## environments as MCP serves them, and as Gymnasium knows them
+	.venv-mcp/bin/python -m pytest --no-skips -m 'mcp or gymnasium' tests/with_mcp tests/with_gymnasium
+
+.venv-verl/.installed: pyproject.toml
+	@test -x .venv-verl/bin/python || $(PYTHON) -m venv .venv-verl
+	@echo "installing verl into .venv-verl (2 GB) ..."
+	@.venv-verl/bin/python -m pip install $(PIP_QUIET) --upgrade 'pip>=25.1'
+	@.venv-verl/bin/python -m pip install $(PIP_QUIET) torch==2.13.0  # first: what verl would choose is larger
+	@.venv-verl/bin/python -m pip install $(PIP_QUIET) --editable '.[verl]' 'pytest>=8.3' 'hypothesis>=6.150'
+	@touch $@
+
+test-verl: .venv-verl/.installed  ## the agent loop of verl, on a Ray cluster of two nodes on this machine
+	HF_HUB_OFFLINE=1 .venv-verl/bin/python -m pytest --no-skips -m verl tests/with_verl
 
 bench: .venv/.dev  ## the figures of benchmarks/RESULTS.md, short forms
 	$(BIN)/python benchmarks/client.py

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from simia import __version__
-from simia.cli import bench, models, reward, runs, seeds, settings, synth, world
+from simia.cli import bench, episode, models, reward, runs, seeds, serve, settings, synth, train, world
 from simia.cli.console import examples
 from simia.cli.errors import ExitCode, exit_code_of, tell, tell_os_error
 from simia.errors import SimiaError
@@ -78,8 +78,11 @@ app.add_typer(seeds.app, name="seeds")
 app.add_typer(runs.app, name="runs")
 app.add_typer(world.app, name="world")
 app.add_typer(bench.app, name="bench")
+app.add_typer(episode.app, name="episode")
 app.add_typer(reward.app, name="reward")
+app.add_typer(serve.app, name="serve")
 app.add_typer(models.app, name="models")
+app.add_typer(train.app, name="train")
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ def demand_folder(folder: Path, command: str, *, resume: bool) -> None:
 
 def _begun_by(config: "JsonObject") -> str:
     """The command that makes runs with such settings."""
-    marks = {"setting": "simia bench run", "worlds": "simia reward calibrate"}
+    marks = {"setting": "simia bench run", "worlds": "simia reward calibrate", "learn": "simia train grpo"}
     return next((command for key, command in marks.items() if key in config), "simia synth")
 
 

@@ -1,7 +1,8 @@
 """Where episodes come from: tasks, whoever plays tools, user and judge, and the record of what they were asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 
 from simia.config import bits_for
 from simia.environment import task_user
@@ -100,6 +101,25 @@ class Arena:
     def session(self, task: Task, key: str) -> Session:
         """An episode that belongs to no group."""
         return self.group(task, key).session(0)
+
+    def with_tasks(self, tasks: Sequence[Task]) -> "Arena":
+        """The same environment about other tasks."""
+        other = copy(self)
+        other.tasks = {task.id: task for task in tasks}
+        return other
+
+    def executed(self, tasks: Sequence[Task]) -> "Arena":
+        """The same environment with the world's own code in the place of its simulator, and without faults: what holds
+        here holds in truth.
+
+        Raises:
+            ConfigError: the tasks come from no executable world.
+        """
+        if self._world is None:
+            raise ConfigError("there is no executable world to compare with: set environment.world=NAME")
+        other = self.with_tasks(tasks)
+        other.settings = self.settings.model_copy(update={"dynamics": "executable", "faults": ()})
+        return other
 
     def _read_tasks(self) -> list[Task]:
         settings = self.settings

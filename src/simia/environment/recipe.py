@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from simia.config import Settings
 from simia.environment.arena import ROLES, Arena, roles_of
 from simia.environment.audit import CallSink
+from simia.environment.rehearsal import PREFIX, chosen_rehearsal
 from simia.environment.settings import EnvironmentSettings
 from simia.errors import ConfigError, TransientModelError
 from simia.models.adaptive import AdaptiveLimit
@@ -56,8 +57,9 @@ class ArenaRecipe(Settings):
                 Address.of(model.base_url)
 
 
-def choose_players(recipe: ArenaRecipe, env: Mapping[str, str]) -> Cast | None:
-    """The models of the roles that the environment needs; None where programs play them all.
+def choose_players(recipe: ArenaRecipe, env: Mapping[str, str], world: World | None = None) -> Cast | None:
+    """The models of the roles that the environment needs; None where programs play them all. Beside what
+    :func:`simia.models.choose.choose_model` takes, ``rehearsal:SHARE`` is a program that plays the tools of ``world``.
 
     Raises:
         ConfigError, ModelError: a model cannot be had; the message says what to do.
@@ -70,13 +72,20 @@ def choose_players(recipe: ArenaRecipe, env: Mapping[str, str]) -> Cast | None:
             settings = settings.model_copy(update={"max_cost": recipe.model.max_cost})
         key = settings.model_dump_json()
         if key not in known:
-            known[key] = choose_model(None, settings=settings, env=env)
+            known[key] = _chosen(settings, env, world, recipe.seed)
         chosen[role] = known[key]
     if not chosen:
         return None
     cast = Cast(chosen)
     cast.demand_prices()
     return cast
+
+
+def _chosen(settings: ModelSettings, env: Mapping[str, str], world: World | None, seed: int) -> ChosenModel:
+    name = settings.name or ""
+    if name == PREFIX or name.startswith(f"{PREFIX}:"):
+        return chosen_rehearsal(name, settings, world, seed)
+    return choose_model(None, settings=settings, env=env)
 
 
 def world_of(recipe: ArenaRecipe, open_world: OpenWorld) -> World | None:

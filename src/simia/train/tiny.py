@@ -1,8 +1,9 @@
 """A language model of 400,000 weights, made in a minute: for rehearsing a training run where there is no other model.
 
 Its tokenizer is trained on the spot, its weights are drawn by chance and taught the form of conversations by
-demonstrations of which only some do what was asked. So it begins as a poor agent that speaks the language of its tools,
-and reinforcement learning has something to find. It is a double: nothing that it learns is of use elsewhere.
+demonstrations that take the right arguments, and any tool they fit. So it begins as a poor agent that speaks the
+language of its tools, and reinforcement learning has something to find. It is a double: nothing that it learns is of
+use elsewhere.
 """
 
 import random
@@ -26,6 +27,7 @@ from simia.types import (
     ToolCall,
     ToolMessage,
     UserMessage,
+    canonical_json,
 )
 from simia.worlds import World
 
@@ -37,6 +39,7 @@ _CONTEXT = 2048
 _DEMONSTRATIONS = 600
 _BATCH = 24
 _RATE = 3e-3
+_DEMONSTRATED = 2_000_003
 _DONE = "It is done."
 _SPECIAL = re.compile(r"<\|[a-z_]+\|>")
 _TEMPLATE = """\
@@ -69,11 +72,12 @@ _RESPONSE: dict[str, Any] = {
 Demonstration = tuple[Task, list[tuple[AssistantMessage, ToolMessage | None]]]
 
 
-def make_tiny(world: World, folder: Path, *, seed: int = 0, right: float = 0.5, steps: int = 160) -> None:
+def make_tiny(world: World, folder: Path, *, seed: int = 0, right: float = 0.0, steps: int = 300) -> None:
     """Make a tiny model that can speak about ``world`` and save it, with its tokenizer, in ``folder``.
 
     Args:
-        right: the share of calls that a demonstration gets right; the others are those of another task.
+        right: the share of calls for which a demonstration takes the right tool; for the others it takes any that has
+            the same parameters.
         steps: of supervised learning on the demonstrations.
     """
     demonstrations = list(_demonstrations(world, seed, right))
@@ -86,15 +90,22 @@ def make_tiny(world: World, folder: Path, *, seed: int = 0, right: float = 0.5, 
     tokenizer.save_pretrained(folder)
 
 
+def make_tokenizer(world: World, *, seed: int = 0) -> PreTrainedTokenizerFast:
+    """The tokenizer of such a model alone."""
+    return _tokenizer(world, list(_demonstrations(world, seed, 0.0)))
+
+
 def _demonstrations(world: World, seed: int, right: float) -> Iterator[Demonstration]:
-    tasks = list(world_tasks(world, _DEMONSTRATIONS, seed=seed + 1_000_003))
+    tasks = list(world_tasks(world, _DEMONSTRATIONS, seed=seed + _DEMONSTRATED))
+    shapes = {tool.name: canonical_json(tool.parameters) for tool in world.spec.tools}
+    alike = {name: [other for other in shapes if shapes[other] == shapes[name]] for name in shapes}
     for number, task in enumerate(tasks):
         rng = rng_for(seed, f"demonstration/{number}")
         state = task.seed.initial_state or {}
         turns: list[tuple[AssistantMessage, ToolMessage | None]] = []
         for place, gold in enumerate(task.gold, start=1):
-            made = gold if rng.random() < right else rng.choice(rng.choice(tasks).gold)
-            call = ToolCall(id=f"call_{place}", name=made.name, arguments=made.arguments)
+            name = gold.name if rng.random() < right else rng.choice(alike[gold.name])
+            call = ToolCall(id=f"call_{place}", name=name, arguments=gold.arguments)
             transition, state = world.run(state, call)
             turns.append(
                 (

@@ -49,6 +49,7 @@ class TrlSpec:
         reruns: how often a masked episode is played again before it is given up.
         turn_tokens: how long one turn of the agent may be; without it as long as a completion.
         sink: where what the agent was asked and answered is recorded.
+        mode: the first part of the episodes' ids; "train" or "eval" without it.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class TrlSpec:
         turn_tokens: int | None = None,
         sink: CallSink | None = None,
         watch: Watch | None = None,
+        mode: str | None = None,
     ) -> None:
         self._arena = arena
         self._loop = loop
@@ -71,6 +73,7 @@ class TrlSpec:
         self._turn_tokens = turn_tokens
         self._sink = sink
         self._watch = watch
+        self._mode = mode
         self._batches: dict[tuple[str, int], int] = {}
 
     @property
@@ -97,8 +100,8 @@ class TrlSpec:
     def rollout_func(self, prompts: list[Any], trainer: Any) -> dict[str, Any]:
         """The rollouts of one batch, in the form that ``GRPOTrainer`` takes."""
         began = time.monotonic()
-        mode = "train" if trainer.model.training else "eval"
-        size = trainer.num_generations if mode == "train" else trainer.num_generations_eval
+        mode = self._mode or ("train" if trainer.model.training else "eval")
+        size = trainer.num_generations if trainer.model.training else trainer.num_generations_eval
         step = int(trainer.state.global_step)
         batch = self._batches[mode, step] = self._batches.get((mode, step), -1) + 1
         ids = [prompt[-1]["task_id"] for prompt in prompts]

@@ -1,0 +1,102 @@
+"""Figures over the steps of a run, as one drawing: every value as a dot, and their running mean as a line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+_WIDTH, _HEIGHT = 640, 240
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 12, 28
+_TONES = ("one", "two", "three", "four")
+STYLE = """
+.steps { width: 100%; height: auto; display: block; font: 12px system-ui, sans-serif; }
+.steps text { fill: #5b6472; } .steps .grid { stroke: #dcdfe5; }
+.steps .one { stroke: #2558c9; fill: #2558c9; } .steps .two { stroke: #b3541e; fill: #b3541e; }
+.steps .three { stroke: #14713f; fill: #14713f; } .steps .four { stroke: #7a3ea8; fill: #7a3ea8; }
+.steps polyline { fill: none !important; stroke-width: 2.2; } .steps circle { stroke: none; opacity: .3; }
+.steps .label { stroke: none; font-weight: 600; }
+@media (prefers-color-scheme: dark) {
+.steps text { fill: #a2abb9; } .steps .grid { stroke: #343a45; }
+.steps .one { stroke: #8db2ff; fill: #8db2ff; } .steps .two { stroke: #f2a868; fill: #f2a868; }
+.steps .three { stroke: #7fdba5; fill: #7fdba5; } .steps .four { stroke: #cda2f0; fill: #cda2f0; }
+}
+"""
+"""How the drawings look in a page; a drawing of its own carries it along."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One figure over the steps: ``points`` are (step, value), in order. ``over`` so many values make the line's mean;
+    with 1 it goes through every dot.
+    """
+
+    name: str
+    points: Sequence[tuple[int, float]]
+    over: int = 5
+
+
+def step_chart(title: str, series: Sequence[Series], *, low: float | None = None, high: float | None = None) -> Markup:
+    """The drawing. Without ``low`` and ``high`` the axis spans the values."""
+    values = [value for one in series for _, value in one.points]
+    steps = [step for one in series for step, _ in one.points]
+    bottom = min(values, default=0.0) if low is None else low
+    top = max(values, default=1.0) if high is None else high
+    if top <= bottom:
+        top = bottom + 1.0
+    first, last = min(steps, default=0), max(max(steps, default=1), min(steps, default=0) + 1)
+
+    def x(step: float) -> float:
+        return _LEFT + (step - first) / (last - first) * (_WIDTH - _LEFT - _RIGHT)
+
+    def y(value: float) -> float:
+        return _HEIGHT - _BOTTOM - (value - bottom) / (top - bottom) * (_HEIGHT - _TOP - _BOTTOM)
+
+    parts = [_axes(first, last, bottom, top)]
+    for place, one in enumerate(series):
+        tone = _TONES[place % len(_TONES)]
+        dots = "".join(f'<circle cx="{x(step):.1f}" cy="{y(value):.1f}" r="2"/>' for step, value in one.points)
+        line = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in running_mean(one.points, one.over))
+        parts.append(f'<g class="{tone}">{dots}<polyline points="{line}"/></g>')
+        if len(series) > 1:
+            where = f'x="{_LEFT + 8}" y="{_TOP + 12 + 15 * place}"'
+            parts.append(f'<text class="{tone} label" {where}>{escape(one.name)}</text>')
+    said = "; ".join(
+        f"{one.name}: {one.points[0][1]:.3g} at step {one.points[0][0]}, {one.points[-1][1]:.3g} at {one.points[-1][0]}"
+        for one in series
+        if one.points
+    )
+    label = escape(f"{title}. {said}")
+    size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}"'
+    return Markup(f'<svg class="steps" {size} role="img" aria-label="{label}">{"".join(parts)}</svg>')
+
+
+def standalone(drawing: Markup) -> str:
+    """The drawing as a file of its own, with its style."""
+    head = '<svg xmlns="http://www.w3.org/2000/svg" '
+    return str(drawing).replace("<svg ", head, 1).replace(">", f"><style>{STYLE}</style>", 1) + "\n"
+
+
+def running_mean(points: Sequence[tuple[int, float]], over: int) -> list[tuple[int, float]]:
+    """Each point with the mean of it and those before it, ``over`` in all."""
+    means = []
+    for place, (step, _) in enumerate(points):
+        window = [value for _, value in points[max(0, place - over + 1) : place + 1]]
+        means.append((step, sum(window) / len(window)))
+    return means
+
+
+def _axes(first: int, last: int, bottom: float, top: float) -> str:
+    parts = []
+    for quarter in range(5):
+        value = bottom + (top - bottom) * quarter / 4
+        height = _HEIGHT - _BOTTOM - quarter / 4 * (_HEIGHT - _TOP - _BOTTOM)
+        parts.append(
+            f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{height:.1f}" y2="{height:.1f}"/>'
+            f'<text x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{value:.3g}</text>'
+        )
+    for share in (0.0, 0.5, 1.0):
+        step = round(first + (last - first) * share)
+        place = _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+        anchor = "start" if share == 0 else "end" if share == 1 else "middle"
+        parts.append(f'<text x="{place:.1f}" y="{_HEIGHT - 8}" text-anchor="{anchor}">step {step}</text>')
+    return "".join(parts)

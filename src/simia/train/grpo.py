@@ -1,0 +1,369 @@
+"""A training run in a folder: the arena, the trainer, the curves, the checkpoints, and what it takes to go on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import accumulate
+from pathlib import Path
+
+from simia import __version__
+from simia.environment.arena import Arena, prompts_of
+from simia.environment.episodes import EpisodeLog
+from simia.environment.loop_thread import LoopThread
+from simia.environment.recipe import open_arena
+from simia.environment.tasks import world_tasks
+from simia.errors import ConfigError, ExtraMissing, SimiaError, TransientModelError
+from simia.models.adaptive import AdaptiveLimit
+from simia.models.cast import Cast
+from simia.models.meter import Meter, MeterTotals
+from simia.prompts import hashes
+from simia.store import Manifest, Run
+from simia.store.calls import CallRecord
+from simia.train.curves import Curves
+from simia.train.recipe import FREE, GROWING, TINY, GrpoRecipe
+from simia.train.tally import figures_of, usage_between
+from simia.types import Episode, Message, Task, content_id
+from simia.worlds import World
+
+CURVES = "curves.csv"
+_HELD_OUT = 1_000_003
+"""How far the seed of held-out tasks lies from that of the training's."""
+
+_FROM_TRL = {
+    "reward": "reward",
+    "reward_std": "reward_std",
+    "loss": "loss",
+    "grad_norm": "grad_norm",
+    "kl": "kl",
+    "entropy": "entropy",
+    "clip_ratio/region_mean": "clipped",
+    "learning_rate": "learning_rate",
+    "step_time": "step_s",
+    "completions/mean_length": "agent_tokens",
+}
+"""The names of TRL's own figures, and those of the curves."""
+
+
+class TooMuchMasked(SimiaError):
+    """So many episodes were masked that nothing can be learned."""
+
+
+@dataclass
+class Learned:
+    """What a run came to. ``before`` and ``after`` are the success on held-out tasks by name of the environment:
+    ``trained`` or ``executed``.
+    """
+
+    folder: Path
+    step: int = 0
+    interrupted: bool = False
+    totals: MeterTotals | None = None
+    before: dict[str, float] = field(default_factory=dict)
+    after: dict[str, float] = field(default_factory=dict)
+    masked: int = 0
+    episodes: int = 0
+
+
+def manifest_of(recipe: GrpoRecipe, cast: Cast | None, world: World | None) -> Manifest:
+    """What a run of ``recipe`` is made from.
+
+    Raises:
+        ConfigError: a base URL holds a secret.
+    """
+    spec = {} if world is None else {f"world {world.spec.name}": world.spec.content_id}
+    return Manifest(
+        run=recipe.name,
+        version=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        config=recipe.recorded(),
+        prompts=hashes(prompts_of(recipe.environment)),
+        seeds=spec,
+        licences=() if world is None else (world.spec.licence,),
+        model="programs" if cast is None else cast.names,
+        model_reason="no model plays the environment" if cast is None else "; ".join(cast.reasons),
+    )
+
+
+def grpo(
+    recipe: GrpoRecipe,
+    cast: Cast | None,
+    world: World | None,
+    folder: Path,
+    *,
+    resume: bool = False,
+    should_stop: Callable[[], bool] = lambda: False,
+    on_row: Callable[[int, Mapping[str, float]], None] = lambda step, row: None,
+    on_wait: Callable[[TransientModelError, float], None] | None = None,
+    watch: Callable[[Meter, AdaptiveLimit], None] | None = None,
+) -> Learned:
+    """Train the agent of ``recipe`` in ``folder``, or go on with the training there from its last checkpoint.
+
+    Args:
+        should_stop: asked after every step; true saves a checkpoint and ends the run.
+        on_row: told of each row of the curves.
+
+    Raises:
+        ExtraMissing: the extra ``trl`` is not installed.
+        ConfigError, ModelError: a model cannot be had.
+        StoreError: the run folder; see :class:`simia.store.Run`.
+        TooMuchMasked: see ``learn.max_masked``.
+    """
+    demand_trl()
+    manifest = manifest_of(recipe, cast, world)
+    opened = Run.resume(folder, manifest, free=FREE, growing=GROWING) if resume else Run.create(folder, manifest)
+    with opened as run, LoopThread() as loop:
+        meter = Meter(run.load_meter())
+        if cast is not None:
+            meter.catch_up(run.replies.usage(), cast.price_of)
+        stack = AsyncExitStack()
+        limit = None if cast is None else AdaptiveLimit(cast.main.settings.max_in_flight)
+        if watch is not None and limit is not None:
+            watch(meter, limit)
+
+        async def enter() -> Arena:
+            return await stack.enter_async_context(
+                open_arena(
+                    recipe,
+                    cast,
+                    world,
+                    meter=meter,
+                    journal=run.replies,
+                    sink=run.calls,
+                    run_name=recipe.name,
+                    on_wait=on_wait,
+                    limit=limit,
+                )
+            )
+
+        arena = loop.run(enter())
+        try:
+            training = _Training(recipe, arena, world, run, loop, meter, should_stop, on_row)
+            return training.take()
+        finally:
+            loop.run(stack.aclose())
+            run.save_meter(meter.as_dict())
+
+
+class _Training:
+    """One run at work."""
+
+    def __init__(
+        self,
+        recipe: GrpoRecipe,
+        arena: Arena,
+        world: World | None,
+        run: Run,
+        loop: LoopThread,
+        meter: Meter,
+        should_stop: Callable[[], bool],
+        on_row: Callable[[int, Mapping[str, float]], None],
+    ) -> None:
+        self._recipe = recipe
+        self._arena = arena
+        self._world = world
+        self._run = run
+        self._loop = loop
+        self._meter = meter
+        self._should_stop = should_stop
+        self._on_row = on_row
+        self._spec = next(iter(arena.tasks.values())).seed.world
+        self._curves = Curves(run.folder / CURVES)
+        self._episodes = EpisodeLog(run)
+        self._learned = Learned(run.folder)
+        self._used = meter.totals()
+        self._error: SimiaError | None = None
+
+    def take(self) -> Learned:
+        """Train, from the last checkpoint where there is one."""
+        from simia.environment.adapters.trl import TrlSpec
+        from simia.train import trl_trainer
+
+        recipe, learn = self._recipe, self._recipe.learn
+        agent = trl_trainer.load_agent(recipe.agent, self._agent_folder(), on_cpu=trl_trainer.uses_cpu(recipe))
+        found = trl_trainer.last_checkpoint(self._run.folder)
+        self._learned.step = 0 if found is None else found[1]
+        self._curves.cut(self._learned.step)
+        spec = TrlSpec(
+            self._arena,
+            self._loop,
+            floor=learn.floor,
+            reruns=learn.reruns,
+            turn_tokens=learn.turn_tokens,
+            sink=_Sink(self._run, self._loop),
+            watch=self,
+        )
+        trainer = trl_trainer.trainer_of(
+            recipe, agent, spec, self._run.folder, logged=self._logged, after_step=self._stepped
+        )
+        self._trainer = trainer
+        if self._learned.step == 0:
+            self._learned.before = self._examine(0)
+        if self._learned.step < learn.steps:
+            trl_trainer.train(trainer, self._run.folder, None if found is None else found[0])
+        if self._error is not None:
+            raise self._error
+        if not self._learned.interrupted:
+            self._learned.after = self._examine(self._learned.step)
+        self._learned.totals = self._meter.totals()
+        return self._learned
+
+    def batch(self, step: int, mode: str, episodes: Sequence[Episode], seconds: float) -> None:
+        """Keep the episodes of one batch; see :class:`simia.environment.adapters.trl.Watch`."""
+
+        async def keep() -> None:
+            start = self._first_ordinal(step, mode)
+            for place, episode in enumerate(episodes):
+                await self._episodes.append(start + place, episode, self._spec)
+            await self._run.commit()
+
+        self._loop.run(keep())
+        self._run.save_meter(self._meter.as_dict())
+        if mode != "train":
+            return
+        used = self._meter.totals()
+        # A step is counted when it is over; what is played now belongs to the one that comes.
+        figures = {**figures_of(episodes, seconds), **usage_between(self._used, used)}
+        self._used = used
+        self._curves.put(step + 1, figures)
+        self._learned.episodes += len(episodes)
+        self._learned.masked += sum(episode.is_masked for episode in episodes)
+
+    def _first_ordinal(self, step: int, mode: str) -> int:
+        """Where the episodes of a batch stand in the stream: a step has room for all that it can play, again too, so
+        that a step that is taken once more after a resume writes over what it wrote.
+        """
+        learn, examined = self._recipe.learn, self._recipe.evaluation.tasks
+        widths = {"train": learn.groups * learn.group_size, "eval-trained": examined, "eval-executed": examined}
+        begins = dict(zip(widths, accumulate(widths.values(), initial=0), strict=False))
+        return (step * sum(widths.values()) + begins[mode]) * (1 + learn.reruns)
+
+    def _logged(self, step: int, logs: Mapping[str, float]) -> None:
+        self._curves.put(step, {ours: logs[theirs] for theirs, ours in _FROM_TRL.items() if theirs in logs})
+        self._on_row(step, self._curves.rows[step])
+
+    def _stepped(self, step: int) -> bool:
+        self._learned.step = step
+        self._error = self._too_much_masked(step)
+        if self._error is not None:
+            return True
+        every = self._recipe.evaluation.every
+        if every and step % every == 0 and step < self._recipe.learn.steps:
+            self._examine(step)
+        if self._should_stop() and step < self._recipe.learn.steps:
+            self._learned.interrupted = True
+            return True
+        return False
+
+    def _too_much_masked(self, step: int) -> SimiaError | None:
+        learn = self._recipe.learn
+        rows = [self._curves.rows.get(step - back, {}) for back in range(learn.masked_over)]
+        shares = [row["masked"] for row in rows if "masked" in row]
+        if len(shares) < learn.masked_over or sum(shares) / len(shares) <= learn.max_masked:
+            return None
+        blamed = {
+            name.removeprefix("masked_"): sum(row.get(name, 0.0) for row in rows)
+            for name in ("masked_simulator", "masked_user", "masked_judge", "masked_infrastructure")
+        }
+        worst = max(blamed, key=lambda name: blamed[name])
+        return TooMuchMasked(
+            f"{sum(shares) / len(shares):.0%} of the episodes of the last {len(shares)} steps were masked, most "
+            f"because of the {worst}: nothing can be learned like this; simia episode ls {self._run.folder} --masked "
+            "tells why; mend that and go on with --resume, or raise learn.max_masked"
+        )
+
+    def _examine(self, step: int) -> dict[str, float]:
+        """The success on held-out tasks: in the environment of the training, and executed."""
+        from simia.environment.adapters.trl import TrlSpec
+        from simia.train.trl_trainer import answering
+
+        evaluation, environment = self._recipe.evaluation, self._recipe.environment
+        if not evaluation.tasks or self._world is None:
+            return {}
+        tasks = held_out(self._world, self._recipe)
+        arenas = {"trained": self._arena.with_tasks(tasks)}
+        if environment.dynamics != "executable":
+            arenas["executed"] = self._arena.executed(tasks)
+        rates: dict[str, float] = {}
+        for name, arena in arenas.items():
+            spec = TrlSpec(
+                arena,
+                self._loop,
+                floor=1,
+                reruns=self._recipe.learn.reruns,
+                turn_tokens=self._recipe.learn.turn_tokens,
+                sink=_Sink(self._run, self._loop),
+                mode=f"eval-{name}",
+            )
+            rewards = answering(
+                self._trainer,
+                spec,
+                [task.id for task in tasks],
+                seed=self._recipe.seed,
+                temperature=evaluation.temperature,
+            )
+            scored = [reward for reward in rewards if reward is not None]
+            if scored:
+                rates[name] = sum(reward >= 1 for reward in scored) / len(scored)
+        self._curves.put(step, {f"{name}_success": rate for name, rate in rates.items()})
+        return rates
+
+    def _agent_folder(self) -> str:
+        model = self._recipe.agent.model
+        if model != TINY:
+            return model
+        folder = self._run.folder / "agent"
+        if not (folder / "config.json").exists():
+            from simia.train.tiny import make_tiny
+
+            if self._world is None:
+                raise ConfigError('agent.model "tiny" is made for an executable world: set environment.world=NAME')
+            make_tiny(self._world, folder, seed=self._recipe.seed)
+        return str(folder)
+
+
+class _Sink:
+    """The call log of a run, written on the loop that owns it."""
+
+    def __init__(self, run: Run, loop: LoopThread) -> None:
+        self._run = run
+        self._loop = loop
+
+    def put(self, record: CallRecord, messages: tuple[Message, ...]) -> None:
+        """Keep a record."""
+
+        async def kept() -> None:
+            self._run.calls.put(record, messages)
+
+        self._loop.run(kept())
+
+
+def held_out(world: World, recipe: GrpoRecipe) -> list[Task]:
+    """Tasks of ``world`` for examinations: none of them is about what a task of the training is about."""
+    environment = recipe.environment
+    trained = {_matter(task) for task in world_tasks(world, environment.tasks, environment.task_seed)}
+    wanted: list[Task] = []
+    for task in world_tasks(world, 20 * recipe.evaluation.tasks, environment.task_seed + _HELD_OUT):
+        if _matter(task) not in trained:
+            wanted.append(task)
+            if len(wanted) == recipe.evaluation.tasks:
+                break
+    if not wanted:
+        raise ConfigError(f"the world {world.spec.name} has no task that is not trained on: lower environment.tasks")
+    return wanted
+
+
+def _matter(task: Task) -> str:
+    return content_id([task.seed.task, task.seed.initial_state])
+
+
+def demand_trl() -> None:
+    """Make sure that the extra ``trl`` is there, before anything is begun.
+
+    Raises:
+        ExtraMissing: it is not.
+    """
+    from importlib.util import find_spec
+
+    if any(find_spec(name) is None for name in ("torch", "transformers", "trl", "datasets", "peft", "accelerate")):
+        raise ExtraMissing("trl", "training an agent")

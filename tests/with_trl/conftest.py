@@ -1,0 +1,53 @@
+"""The environment as TRL trains in it: a tokenizer made in process, and an agent that is a script of texts."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from simia import worlds
+from simia.environment.arena import Arena
+from simia.environment.loop_thread import LoopThread
+from simia.environment.settings import EnvironmentSettings
+from simia.worlds import World
+
+pytest.importorskip("trl", reason="needs the extra 'trl'")
+pytest.importorskip("peft", reason="needs the extra 'trl'")
+
+
+@pytest.fixture(scope="session")
+def lamps() -> World:
+    return worlds.load("lamps")
+
+
+@pytest.fixture(scope="session")
+def tokenizer(lamps: World) -> Any:
+    from simia.train import tiny
+
+    return tiny.make_tokenizer(lamps)
+
+
+@pytest.fixture
+def loop() -> Iterator[LoopThread]:
+    with LoopThread() as thread:
+        yield thread
+
+
+@pytest.fixture
+def arena(lamps: World) -> Arena:
+    settings = EnvironmentSettings(world="lamps", tasks=8, dynamics="executable", user="one_request")
+    return Arena(settings, {}, world=lamps)
+
+
+@pytest.fixture
+def script(tokenizer: Any) -> Callable[[Callable[[str], str]], Any]:
+    """A generator that answers each prompt with the text that a function of the prompt's text gives."""
+
+    def made(answer: Callable[[str], str]) -> Any:
+        def generate(prompts: list[list[int]], room: int) -> tuple[list[list[int]], None]:
+            texts: Sequence[str] = [tokenizer.decode(ids) for ids in prompts]
+            return [tokenizer.encode(answer(text)) for text in texts], None
+
+        return generate
+
+    return made
