@@ -5,7 +5,7 @@ override DEMO := runs/demo
 MODEL ?= embedded
 DEMO_SYNTH = $(BIN)/simia synth shop count=8 --run $(DEMO) --model '$(MODEL)' $(DEMO_SETTINGS)
 .DEFAULT_GOAL := help
-.PHONY: help demo install check format test test-consumers test-tau2 test-bfcl test-agentdojo test-verifiers test-openenv test-mcp test-verl bench clean
+.PHONY: help demo install check format test test-consumers test-trl test-tau2 test-bfcl test-agentdojo test-verifiers test-openenv test-mcp test-verl bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -64,6 +64,9 @@ test: .venv/.dev  ## every test that needs no heavy extra, the embedded model in
 test-consumers: .venv-trl/.installed .venv-llamafactory/.installed  ## the exports, read by datasets, TRL and LLaMA-Factory
 	HF_HUB_OFFLINE=1 .venv-trl/bin/python -m pytest --no-skips -m consumer tests/consumers/test_consumers_trl.py
 	HF_HUB_OFFLINE=1 .venv-llamafactory/bin/python -m pytest --no-skips -m consumer tests/consumers/test_consumers_llamafactory.py
+
+test-trl: .venv-trl/.installed  ## episodes in tokens, and training by TRL that learns
+	HF_HUB_OFFLINE=1 .venv-trl/bin/python -m pytest --no-skips -m trl tests/with_trl
 
 .venv-tau2/.installed: pyproject.toml
 	@test -x .venv-tau2/bin/python || $(PYTHON) -m venv .venv-tau2

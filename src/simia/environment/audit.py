@@ -1,5 +1,6 @@
 """Who was asked what on behalf of which episode: nothing that a model said is without its record."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,7 +56,7 @@ class AuditedModel:
         """The answer, recorded.
 
         Raises:
-            ModelError: as the inner model; that is recorded too.
+            ModelError: as the inner model; that is recorded too, and so is that the time of the episode was over.
             StoreError: the record could not be written.
         """
         began = self._clock()
@@ -63,6 +64,9 @@ class AuditedModel:
             reply = await self._inner.complete(request)
         except ModelError as error:
             self._record(request, ChatReply(text="", model=self.name), began, f"{type(error).__name__}: {error}")
+            raise
+        except asyncio.CancelledError:
+            self._record(request, ChatReply(text="", model=self.name), began, "cancelled before there was an answer")
             raise
         self._record(request, reply, began)
         return reply

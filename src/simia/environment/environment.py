@@ -154,7 +154,10 @@ class ToolEnvironment:
         began = self._clock()
         try:
             async with asyncio.timeout(max(0.0, self._limits.timeout_s - self.seconds)):
-                return Step(messages=await answers)
+                messages = await answers
+            if self.seconds + self._clock() - began > self._limits.timeout_s:
+                raise TimeoutError  # code that waits for nobody cannot be interrupted
+            return Step(messages=messages)
         except TimeoutError:
             said = f"the environment took longer than {self._limits.timeout_s:g} s in all"
             return self._end(Step(), StopReason.TIMEOUT, said)
@@ -181,6 +184,8 @@ class ToolEnvironment:
             if not self.messages:
                 raise SimulatedUserError("the user left before saying anything")
             raise _Stopped(StopReason.COMPLETED, "the user left")
+        if not turn.say.strip():
+            raise SimulatedUserError("the user says nothing and does not leave")
         message = UserMessage(content=turn.say)
         self._add(message)
         return (message,)

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 import orjson
 
 from simia.config import rng_for
-from simia.errors import ConfigError, FormatError
+from simia.errors import ConfigError
 from simia.formats.calls import dump_json
 from simia.models.choose import ChosenModel
 from simia.models.settings import ModelSettings
@@ -43,11 +43,19 @@ class RehearsalModel:
         """What the world shows and changes, in the form that the prompt asks for.
 
         Raises:
-            FormatError: the prompt is none of a tracked simulator.
+            ConfigError: the prompt is none of a tracked simulator, or shows a part of the state only.
         """
-        blocks = {found[1]: found[3] for found in _BLOCK.finditer(request.messages[1].content)}
+        prompt = request.messages[1].content
+        blocks, tags = {}, {}
+        for found in _BLOCK.finditer(prompt):  # the last of each name: what an agent wrote stands before them
+            blocks[found[1]], tags[found[1]] = found[3], found[2]
         if blocks.keys() != {"call", "state"}:
-            raise FormatError('the rehearsal plays tools over a tracked state only: set environment.dynamics="tracked"')
+            raise ConfigError('the rehearsal plays tools over a tracked state only: set environment.dynamics="tracked"')
+        if f"</state-{tags['state']}>\nNot shown: " in prompt:
+            raise ConfigError(
+                "the rehearsal runs the world on what a prompt shows of the state, and this one leaves some of it out: "
+                "raise environment.simulate.state_chars"
+            )
         state, spelled = orjson.loads(blocks["state"]), orjson.loads(blocks["call"])
         call = ToolCall(id="call", name=spelled["name"], arguments=spelled["arguments"])
         transition, _ = self._world.run(state, call)

@@ -42,6 +42,9 @@ _BREAKS = "the changes break the state"
 _MAX_EXAMPLES = 2
 _EXAMPLE_CHARS = 1200
 
+# Shared by all dynamics: every group of episodes has one of its own, and to make a schema takes longer than a step.
+_schemas: dict[tuple[str, str, bool, bool], JsonObject] = {}
+
 
 def tracked_state(world: WorldSpec, state: State | None) -> State | None:
     """``state`` if it is tracked: shown to whoever plays, and changed by calls. None for a world without state schema,
@@ -67,7 +70,6 @@ class TrackedDynamics:
         self._model = model
         self._settings = settings
         self._systems: dict[tuple[str, str, bool], SystemMessage] = {}
-        self._schemas: dict[tuple[str, str, bool], JsonObject] = {}
 
     def request(self, query: TransitionQuery) -> ChatRequest:
         """The question that a fitting call becomes."""
@@ -90,9 +92,9 @@ class TrackedDynamics:
         )
         schema = None
         if settings.structured:
-            key = (world.content_id, call.name, tracked)
+            key = (world.content_id, call.name, tracked, settings.operations)
             schema = remembered(
-                self._schemas,
+                _schemas,
                 key,
                 lambda: transition_schema(world, call.name, tracked=tracked, operations=settings.operations),
             )

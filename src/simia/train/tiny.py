@@ -31,7 +31,7 @@ from simia.types import (
 )
 from simia.worlds import World
 
-_VOCABULARY = 560
+_VOCABULARY = 640
 _HIDDEN = 96
 _LAYERS = 3
 _HEADS = 4
@@ -72,7 +72,7 @@ _RESPONSE: dict[str, Any] = {
 Demonstration = tuple[Task, list[tuple[AssistantMessage, ToolMessage | None]]]
 
 
-def make_tiny(world: World, folder: Path, *, seed: int = 0, right: float = 0.0, steps: int = 300) -> None:
+def make_tiny(world: World, folder: Path, *, seed: int = 0, right: float = 0.25, steps: int = 300) -> None:
     """Make a tiny model that can speak about ``world`` and save it, with its tokenizer, in ``folder``.
 
     Args:

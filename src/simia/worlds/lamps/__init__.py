@@ -10,7 +10,7 @@ from simia.worlds.lamps.tools import TOOLS
 
 
 class LampsWorld(ExecutableWorld):
-    """Six rooms with a lamp each, and three tools. Its whole conversations fit into a few hundred tokens."""
+    """Six rooms with a lamp each, and five tools. Its whole conversations fit into a few hundred tokens."""
 
     def __init__(self) -> None:
         spec = spec_of("lamps", __package__, LampsState, TOOLS, INVARIANTS)

@@ -1,14 +1,14 @@
-"""What somebody in the house may want."""
+"""What somebody in the house may want: some lamps switched, and all others left as they are."""
 
 import random
+from collections.abc import Sequence
 
-from simia.worlds.drafting import Draft, NoTask, TaskKind
+from simia.worlds.drafting import Draft, NoTask, TaskKind, expression_of
 
 
 def switch_one(rng: random.Random, draft: Draft) -> str:
     room = rng.choice(sorted(draft.state["lamps"]))
-    verb = _switch(draft, room)
-    return f"Turn {verb} the lamp in the {room}."
+    return f"Turn {_switched(draft, (room,))} the lamp in the {room}."
 
 
 def switch_two(rng: random.Random, draft: Draft) -> str:
@@ -18,14 +18,14 @@ def switch_two(rng: random.Random, draft: Draft) -> str:
     if len(alike) < 2:
         raise NoTask("no two lamps are alike")
     first, second = rng.sample(alike, 2)
-    verb = _switch(draft, first)
-    _switch(draft, second)
-    return f"Turn {verb} the lamps in the {first} and in the {second}."
+    return f"Turn {_switched(draft, (first, second))} the lamps in the {first} and in the {second}."
 
 
-def _switch(draft: Draft, room: str) -> str:
-    verb = "off" if draft.state["lamps"][room] else "on"
-    draft.do(f"turn_{verb}", room=room)
+def _switched(draft: Draft, rooms: Sequence[str]) -> str:
+    verb = "off" if draft.state["lamps"][rooms[0]] else "on"
+    for room in rooms:
+        draft.do(f"turn_{verb}", room=room)
+    draft.demand("the lamps are as wanted", expression_of(("lamps",), draft.state["lamps"]))
     return verb
 
 

@@ -16,9 +16,7 @@ class Lamp(TypedDict):
 
 def turn_on(state: LampsState, room: Room) -> Lamp:
     """Turn a lamp on."""
-    if room not in state["lamps"]:
-        raise Refused(f"there is no room {room!r}; there are {', '.join(state['lamps'])}")
-    if state["lamps"][room]:
+    if lamp_in(state, room):
         raise Refused(f"the lamp in the {room} is on already")
     state["lamps"][room] = True
     return {"room": room, "on": True}
@@ -26,12 +24,23 @@ def turn_on(state: LampsState, room: Room) -> Lamp:
 
 def turn_off(state: LampsState, room: Room) -> Lamp:
     """Turn a lamp off."""
-    if room not in state["lamps"]:
-        raise Refused(f"there is no room {room!r}; there are {', '.join(state['lamps'])}")
-    if not state["lamps"][room]:
+    if not lamp_in(state, room):
         raise Refused(f"the lamp in the {room} is off already")
     state["lamps"][room] = False
     return {"room": room, "on": False}
+
+
+def turn_on_only(state: LampsState, room: Room) -> Lamp:
+    """Turn a lamp on and all others off."""
+    lamp_in(state, room)
+    for other in state["lamps"]:
+        state["lamps"][other] = other == room
+    return {"room": room, "on": True}
+
+
+def look_into(state: LampsState, room: Room) -> Lamp:
+    """See whether a lamp is on."""
+    return {"room": room, "on": lamp_in(state, room)}
 
 
 def look_around(state: LampsState) -> dict[str, bool]:
@@ -39,4 +48,15 @@ def look_around(state: LampsState) -> dict[str, bool]:
     return dict(state["lamps"])
 
 
-TOOLS: tuple[Callable[..., Any], ...] = (turn_on, turn_off, look_around)
+def lamp_in(state: LampsState, room: str) -> bool:
+    """Whether the lamp in ``room`` is on.
+
+    Raises:
+        Refused: there is no such room.
+    """
+    if room not in state["lamps"]:
+        raise Refused(f"there is no room {room!r}; there are {', '.join(state['lamps'])}")
+    return state["lamps"][room]
+
+
+TOOLS: tuple[Callable[..., Any], ...] = (turn_on, turn_off, turn_on_only, look_into, look_around)

@@ -1,0 +1,174 @@
+"""Training by TRL in a run folder: what it keeps, how it goes on, and when it gives up."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("trl", reason="needs the extra 'trl'")
+
+from simia.environment.episodes import EpisodeLog
+from simia.environment.recipe import choose_players
+from simia.errors import ConfigError, ManifestMismatch
+from simia.store import Run
+from simia.train.curves import read_curves
+from simia.train.grpo import CURVES, Learned, TooMuchMasked, grpo, held_out
+from simia.train.recipe import GrpoRecipe, recipe_of
+from simia.types import Party
+from simia.worlds import World
+
+pytestmark = [
+    pytest.mark.trl,
+    pytest.mark.filterwarnings("default"),  # what TRL and transformers warn each other about is not ours to mend
+]
+
+
+@pytest.fixture(scope="module")
+def agent(lamps: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from simia.train.tiny import make_tiny
+
+    folder = tmp_path_factory.mktemp("agent")
+    make_tiny(lamps, folder, steps=60)
+    return folder
+
+
+@pytest.fixture
+def recipe(agent: Path) -> Callable[..., GrpoRecipe]:
+    def made(**changes: Any) -> GrpoRecipe:
+        config = {
+            "name": "rehearsal",
+            "environment": {
+                "world": "lamps",
+                "tasks": 12,
+                "user": "one_request",
+                "limits": {"max_turns": 4},
+            },
+            "model": {"name": "rehearsal:0.1"},
+            "agent": {"model": str(agent)},
+            "learn": {
+                "steps": 4,
+                "groups": 2,
+                "group_size": 4,
+                "micro_batch": 4,
+                "learning_rate": 1e-4,
+                "turn_tokens": 32,
+                "completion_tokens": 160,
+                "gradient_checkpointing": False,
+                "checkpoint_every": 2,
+                "device": "cpu",
+                "tensorboard": False,
+            },
+            "evaluation": {"tasks": 4},
+        }
+        return recipe_of(config, [f"{key.replace('__', '.')}={value}" for key, value in changes.items()], "the test")
+
+    return made
+
+
+def trained(recipe: GrpoRecipe, lamps: World, folder: Path, **options: Any) -> Learned:
+    return grpo(recipe, choose_players(recipe, {}, lamps), lamps, folder, **options)
+
+
+def test_a_run_keeps_every_episode_every_call_and_a_row_a_step(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+) -> None:
+    trained(recipe(), lamps, tmp_path / "run")
+
+    with Run.read(tmp_path / "run") as run:
+        ids = [episode.id for _, episode in EpisodeLog(run).iterate()]
+        asked = {(record.episode, record.role) for record in run.calls}
+    played = [one for one in ids if one.startswith("train/")]
+    assert len(played) == 4 * 2 * 4
+    assert {(one, "agent") for one in ids} <= asked
+    rows = read_curves(tmp_path / "run" / CURVES)
+    assert sorted(rows) == [0, 1, 2, 3, 4]
+    assert all({"reward", "success", "turns", "masked", "loss"} <= rows[step].keys() for step in (1, 2, 3, 4))
+    assert {"trained_success", "executed_success"} <= rows[0].keys() & rows[4].keys()
+    assert (tmp_path / "run" / "model" / "model.safetensors").exists()
+
+
+def test_a_resumed_run_is_the_run_that_was_never_interrupted(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    trained(recipe(), lamps, tmp_path / "whole")
+    steps: list[int] = []
+    stopped = trained(
+        recipe(),
+        lamps,
+        tmp_path / "parts",
+        should_stop=lambda: len(steps) >= 2,
+        on_row=lambda step, row: steps.append(step),
+    )
+    assert stopped.interrupted
+    assert stopped.step < 4
+
+    resumed = trained(recipe(), lamps, tmp_path / "parts", resume=True)
+
+    assert resumed.step == 4
+    weights = [load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "parts")]
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    timed = ("environment_s", "step_s", "prompt_tokens", "simulator_tokens")
+    curves = [read_curves(tmp_path / name / CURVES) for name in ("whole", "parts")]
+    for step, row in curves[0].items():
+        assert {k: v for k, v in row.items() if k not in timed} == {
+            k: v for k, v in curves[1][step].items() if k not in timed
+        }
+
+
+def test_a_simulator_that_always_fails_ends_the_run_with_a_reason_and_no_zero_reward(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+) -> None:
+    broken = recipe(environment__limits__observation_chars=1, learn__masked_over=2, learn__steps=6)
+
+    with pytest.raises(TooMuchMasked, match="because of the simulator"):
+        trained(broken, lamps, tmp_path / "run")
+
+    with Run.read(tmp_path / "run") as run:
+        called = [
+            episode
+            for _, episode in EpisodeLog(run).iterate()
+            if any(message.role == "tool" and not message.is_error for message in episode.trajectory.messages)
+            or episode.attributed_to is Party.SIMULATOR
+        ]
+    assert called
+    assert all(episode.is_masked for episode in called)
+
+
+def test_another_learning_rate_is_another_run(recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path) -> None:
+    trained(recipe(learn__steps=2, evaluation__tasks=0), lamps, tmp_path / "run")
+
+    with pytest.raises(ManifestMismatch, match="learning_rate"):
+        trained(
+            recipe(learn__steps=2, evaluation__tasks=0, learn__learning_rate=1e-3), lamps, tmp_path / "run", resume=True
+        )
+
+
+def test_more_steps_go_on_where_the_run_ended(recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path) -> None:
+    trained(recipe(learn__steps=2, evaluation__tasks=0), lamps, tmp_path / "run")
+
+    more = trained(recipe(learn__steps=3, evaluation__tasks=0), lamps, tmp_path / "run", resume=True)
+
+    assert more.step == 3
+    assert sorted(read_curves(tmp_path / "run" / CURVES)) == [1, 2, 3]
+
+
+def test_held_out_tasks_are_about_nothing_that_is_trained_on(recipe: Callable[..., GrpoRecipe], lamps: World) -> None:
+    from simia.environment.tasks import world_tasks
+
+    trained_on = {(task.seed.task, str(task.seed.initial_state)) for task in world_tasks(lamps, 12)}
+
+    examined = held_out(lamps, recipe())
+
+    assert len(examined) == 4
+    assert not trained_on & {(task.seed.task, str(task.seed.initial_state)) for task in examined}
+
+
+def test_an_agent_that_cannot_be_loaded_is_told_before_anything_is_trained(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match="load the agent"):
+        trained(recipe(agent__model=str(tmp_path / "nothing")), lamps, tmp_path / "run")
