@@ -62,7 +62,7 @@ def test_an_unknown_section_is_refused_in_one_line_with_the_known_ones(simia: Si
     assert ended.out == ""
     (line,) = ended.err.splitlines()
     assert line.startswith(f"error: no section {word!r}: the sections are recipe, seeds, model, ")
-    assert line.endswith("export, bench, prices")
+    assert line.endswith("grpo.evaluation, prices")
 
 
 def test_a_benchmark_run_has_a_section_of_its_own(simia: Simia) -> None:

@@ -9,19 +9,31 @@ from pydantic import BaseModel
 
 from simia.bench.settings import BenchSettings
 from simia.config import Settings
+from simia.environment.limits import Limits
+from simia.environment.settings import EnvironmentSettings
 from simia.report.reference import prose, sections
 from simia.report.reference_page import markdown
 from simia.simulate import SimulateSettings
 from simia.simulate.settings import SMALL
 from simia.synthesis.postprocess import PASSES
 from simia.synthesis.recipe import Recipe
+from simia.train.recipe import LearnSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 SECTIONS = {section.name: section for section in sections()}
+OTHERS = ("bench", "calibrate", "grpo")
 SETTINGS = {
-    setting.key: setting for name, section in SECTIONS.items() if name != "bench" for setting in section.settings
+    setting.key: setting
+    for name, section in SECTIONS.items()
+    if name.partition(".")[0] not in OTHERS
+    for setting in section.settings
 }
 BENCH = {setting.key: setting for setting in SECTIONS["bench"].settings}
+
+
+def keys_of(group: str) -> set[str]:
+    sections = (section for name, section in SECTIONS.items() if name.partition(".")[0] == group)
+    return {setting.key for section in sections for setting in section.settings}
 
 
 def test_the_page_in_docs_is_what_the_settings_say_today() -> None:
@@ -39,6 +51,21 @@ def test_every_key_of_a_benchmark_run_is_told_and_its_model_once() -> None:
     assert BENCH["setting"].values == "one of constrained, tracked, hidden"
     assert BENCH["model"].values == "the keys of model, as model.name"
     assert BENCH["temperature"].default == "0"
+
+
+def test_every_key_of_a_training_run_is_told() -> None:
+    for table, prefix in (
+        (EnvironmentSettings, "environment."),
+        (LearnSettings, "learn."),
+        (Limits, "environment.limits."),
+    ):
+        plain = {key for key in _keys(table, prefix) if key.count(".") == prefix.count(".")}
+        assert plain <= keys_of("grpo")
+    assert {"environment.faults.kind", "agent.lora.rank", "evaluation.every"} <= keys_of("grpo")
+
+
+def test_every_key_of_a_calibration_is_told() -> None:
+    assert {"worlds", "tasks", "judge.votes"} <= keys_of("calibrate")
 
 
 def test_no_key_is_told_that_a_user_may_not_set() -> None:
@@ -129,7 +156,8 @@ def test_no_prose_has_marks_of_sphinx_left() -> None:
 def test_every_row_of_the_page_has_three_cells() -> None:
     rows = [line for line in markdown().splitlines() if line.startswith("|")]
 
-    assert len(rows) == len(SETTINGS) + len(BENCH) + 2 * len(SECTIONS)
+    settings = sum(len(section.settings) for section in sections())
+    assert len(rows) == settings + 2 * len(SECTIONS)
     assert {row.count("|") for row in rows} == {4}
 
 

@@ -22,12 +22,12 @@ def settings(
         str | None,
         typer.Argument(
             metavar="SECTION",
-            help="A table of the recipe, with the tables in it, or bench; without it all.",
+            help="A table of a recipe, with the tables in it, or bench, calibrate or grpo; without it all.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Print every setting of simia synth and simia bench run: what it is for, its values and its default."""
+    """Print every setting of synth, bench run, reward calibrate and train grpo: its purpose, values and default."""
     from simia.report.reference import sections
 
     known = sections()

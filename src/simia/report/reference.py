@@ -1,5 +1,5 @@
-"""What a user may set: every key of a recipe and of a benchmark run, with its values and its default, told by the
-models that check it.
+"""What a user may set: every key of a recipe, of a benchmark run, of a judge's calibration and of a training run, with
+its values and its default, told by the models that check it.
 """
 
 import json
@@ -12,11 +12,13 @@ from pydantic import TypeAdapter
 
 from simia.bench.settings import BenchSettings
 from simia.config import Name
+from simia.environment.reward.calibration_run import CalibrationSettings
 from simia.models.prices import Price
 from simia.seeds.files import NAMES
 from simia.synthesis.export import FORMATS
 from simia.synthesis.postprocess import PASSES
 from simia.synthesis.recipe import Recipe
+from simia.train.recipe import GrpoRecipe
 
 
 class Setting(NamedTuple):
@@ -41,7 +43,7 @@ _ROLE = re.compile(r":(?:\w+:)?\w+:`~?([^`]+)`")
 _TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
 _NAME = TypeAdapter(Name).json_schema()["pattern"]
 _REQUIRED = object()
-_PREFIXES = {"recipe": "", "bench": "", "prices": "models.NAME."}
+_PREFIXES = {"recipe": "", "bench": "", "calibrate": "", "grpo": "", "prices": "models.NAME."}
 
 
 def prose(docstring: str | None) -> tuple[str, ...]:
@@ -59,41 +61,58 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
 
 
 def sections() -> tuple[Section, ...]:
-    """The recipe's own keys, then its tables, each before the tables in it; the keys of a benchmark run; and what a
-    file of prices holds.
+    """The recipe's own keys, then its tables, each before the tables in it; the keys of a benchmark run, of a
+    calibration and of a training run with their tables; and what a file of prices holds.
     """
     recipe = Recipe.model_json_schema(mode="serialization")  # without what is excluded: a user may not set it
     bench = BenchSettings.model_json_schema(mode="serialization")
+    calibrate = CalibrationSettings.model_json_schema(mode="serialization")
+    grpo = GrpoRecipe.model_json_schema(mode="serialization")
     prices = Price.model_json_schema()
     told: dict[str, str] = {}
     return (
         *_sections(recipe, "recipe", {}, recipe["$defs"], told),
         *_sections(bench, "bench", {}, bench["$defs"], told),
+        *_sections(calibrate, "calibrate", {}, calibrate["$defs"], told, "calibrate"),
+        *_sections(grpo, "grpo", {}, grpo["$defs"], told, "grpo"),
         *_sections(prices, "prices", {}, {}, {}),
     )
 
 
 def _sections(
-    schema: Mapping[str, Any], name: str, given: Mapping[str, Any], tables: Mapping[str, Any], told: dict[str, str]
+    schema: Mapping[str, Any],
+    name: str,
+    given: Mapping[str, Any],
+    tables: Mapping[str, Any],
+    told: dict[str, str],
+    group: str = "",
 ) -> Iterator[Section]:
-    """The section of a JSON Schema, and those of the tables in it. ``given`` are the defaults that come from the table
-    around it; ``told`` says where the keys of a table are told already, so that they are told once.
+    """The section of a JSON Schema, and those of the tables in it, which are called by ``group`` too where there is one.
+
+    ``given`` are the defaults that come from the table around it; ``told`` says where the keys of a table are told
+    already, so that they are told once.
     """
     settings, lists, inner = [], [], []
     for key, field in schema["properties"].items():
         path = _PREFIXES.get(name, f"{name}.") + key
         default = given.get(key, field.get("default", _REQUIRED))
-        (form,) = (one for one in field.get("anyOf", [field]) if one.get("type") != "null")
+        form, *others = (one for one in field.get("anyOf", [field]) if one.get("type") != "null")
         table = form.get("$ref", "").removeprefix("#/$defs/")
+        rows = form.get("items", {}).get("$ref", "").removeprefix("#/$defs/")
         if table and table not in told:
             told[table] = path
             inner.append((table, path, default if isinstance(default, dict) else {}))
             continue
         known = _KNOWN.get(path, {})
+        if rows:
+            told[rows] = path
+            inner.append((rows, path, {}))
+            settings.append(Setting(path, "list of tables with the keys below", _default(default, [])))
+            continue
         if table:
             values = f"the keys of {told[table]}, as {path}.{next(iter(tables[table]['properties']))}"
         else:
-            values = _values(form, known)
+            values = " or ".join(_values(one, known) for one in (form, *others))
         if known and len(values) > _WIDEST_CELL:
             values = f"{values.partition(' of ')[0]} of the {len(known)} names below"
             lists.append((f"Values of `{path}`", tuple(f"`{one}`: {does}" for one, does in known.items())))
@@ -103,13 +122,20 @@ def _sections(
             lists.append((f"Default of `{path}`", tuple(default)))
         settings.append(Setting(path, values, shown))
     if settings:
-        yield Section(name, prose(schema.get("description")), tuple(settings), tuple(lists))
+        yield Section(
+            f"{group}.{name}" if group and name != group else name,
+            prose(schema.get("description")),
+            tuple(settings),
+            tuple(lists),
+        )
     for table, path, defaults in inner:
-        yield from _sections(tables[table], path, defaults, tables, told)
+        yield from _sections(tables[table], path, defaults, tables, told, group)
 
 
 def _values(form: Mapping[str, Any], known: Mapping[str, str]) -> str:
     names = ", ".join(known or form.get("items", form).get("enum", ()))
+    if form["type"] == "object":
+        return "table of numbers"
     if form["type"] == "array":
         least = f", at least {form['minItems']}" if "minItems" in form else ""
         return f"list of {names or _TYPES[form['items']['type']] + 's'}{least}"

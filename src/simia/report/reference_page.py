@@ -12,7 +12,8 @@ HEAD = """<!-- Written by: python -m simia.report.reference_page > docs/settings
 
 # Settings
 
-Every key that a recipe may hold, and under `bench` those of `simia bench run`. In a recipe's TOML file, what stands
+Every key that a recipe may hold, under `bench` those of `simia bench run`, under `calibrate` those of `simia reward
+calibrate`, and under `grpo` those of `simia train grpo`, whose tables follow it. In a recipe's TOML file, what stands
 before the last dot is the table; on the command line any key can be set, and what is no plain word or number is written
 as in TOML:
 
