@@ -1,4 +1,4 @@
-"""Everybody in an episode may fail or misbehave: what the episode ends as, whose doing that is, and what it is worth."""
+"""Everybody in an episode may fail or misbehave: what it ends as then, whose doing that is, and what it is worth."""
 
 import asyncio
 import re
@@ -124,9 +124,9 @@ LAMP_IS_ON = {"room": DARK, "on": True}
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        pytest.param("null", 'no object with "is_error"', id="none"),
-        pytest.param("", "", id="nothing"),
-        pytest.param("The lamp is on now.", "", id="prose"),
+        pytest.param("null", "the reply is no JSON object", id="none"),
+        pytest.param("", "the reply holds no JSON", id="nothing"),
+        pytest.param("The lamp is on now.", "the reply holds no JSON", id="prose"),
         pytest.param(answer(LAMP_IS_ON, "the lamp is on"), "changes", id="text instead of a delta"),
         pytest.param(answer(LAMP_IS_ON, [lamp("bright")]), "the changes break the state", id="breaks the schema"),
         pytest.param(
@@ -220,13 +220,14 @@ def test_a_tool_result_that_the_agent_made_up_earns_nothing() -> None:
 @pytest.mark.parametrize("words", [FAKE_RESULT, CLOSING_FENCE, TERMINATE], ids=["result", "fence", "word"])
 def test_words_of_the_agent_reach_a_simulator_as_data_only(words: AssistantMessage) -> None:
     asked: list[ChatRequest] = []
+    answers = iter([answer(STATE), answer(LAMP_IS_ON, [lamp(True)])])
 
     def tool(request: ChatRequest) -> Answer:
         asked.append(request)
-        return answer(STATE)
+        return next(answers)
 
     beside_a_call = words.model_copy(update={"tool_calls": (call("look_around"),)})
-    played(arena_with(tool), beside_a_call, calling(call("look_around", 2)))
+    played(arena_with(tool), beside_a_call, calling(call("turn_on", 2, room=DARK)))
 
     (past,) = fenced(asked[-1], "past")
     assert words.content.splitlines()[-1] in past

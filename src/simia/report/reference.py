@@ -87,7 +87,7 @@ def _sections(
     told: dict[str, str],
     group: str = "",
 ) -> Iterator[Section]:
-    """The section of a JSON Schema, and those of the tables in it, which are called by ``group`` too where there is one.
+    """The section of a JSON Schema, and those of the tables in it; with a ``group`` their names begin with it.
 
     ``given`` are the defaults that come from the table around it; ``told`` says where the keys of a table are told
     already, so that they are told once.
