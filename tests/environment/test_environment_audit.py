@@ -18,6 +18,7 @@ from simia.environment.together import together
 from simia.errors import (
     AuthenticationFailed,
     ContextOverflow,
+    DiskFull,
     EndpointLost,
     ModelError,
     ModelTimeout,
@@ -153,7 +154,7 @@ def test_a_call_whose_episode_ran_out_of_time_is_on_record(run: Run) -> None:
         raise AssertionError
 
     settings = EnvironmentSettings.model_validate(
-        {"world": "lamps", "tasks": 1, "user": "one_request", "limits": {"timeout_s": 0.05}}
+        {"world": "lamps", "tasks": 1, "user": "one_request", "limits": {"timeout_s": 0.2}}
     )
     arena = Arena(settings, {"tools": ScriptedModel(never)}, world=LAMPS, sink=run.calls)
 
@@ -265,10 +266,10 @@ def test_a_record_that_a_kill_tore_is_cut_off_and_those_before_it_stay(run: Run)
 def test_what_cannot_be_recorded_is_an_error_and_no_silent_call(run: Run) -> None:
     class Full:
         def put(self, record: CallRecord, messages: tuple[Message, ...]) -> None:
-            raise OSError("no room")
+            raise DiskFull("no room")
 
     async def asked() -> None:
         await AuditedModel(ScriptedModel(["a"]), "user", Full()).complete(request())
 
-    with pytest.raises(OSError, match="no room"):
+    with pytest.raises(DiskFull, match="no room"):
         asyncio.run(asked())

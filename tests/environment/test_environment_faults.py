@@ -30,6 +30,7 @@ from simia.models.scripted import Answer, ScriptedModel
 from simia.simulate import UserTurn
 from simia.types import (
     AssistantMessage,
+    ChatModel,
     ChatReply,
     ChatRequest,
     Episode,
@@ -84,11 +85,11 @@ def arena_with(
     tools: Script | None = None, *, user: Script | None = None, judge: Script | None = None, **settings: Any
 ) -> Arena:
     """Lamps whose tools, user and judge are these scripts; without a script the world's double, a program, or none."""
-    models = {"tools": RehearsalModel(LAMPS) if tools is None else ScriptedModel(tools)}
+    models: dict[str, ChatModel] = {"tools": RehearsalModel(LAMPS) if tools is None else ScriptedModel(tools)}
     if user is not None:
-        models["user"] = ScriptedModel(user)  # type: ignore[assignment]
+        models["user"] = ScriptedModel(user)
     if judge is not None:
-        models["judge"] = ScriptedModel(judge)  # type: ignore[assignment]
+        models["judge"] = ScriptedModel(judge)
         settings["reward"] = {"parts": {"judge": 1.0}, "judge": {"votes": 1, "max_repairs": 0}}
     wanted = {"world": "lamps", "tasks": 1, "user": "one_request" if user is None else "simulated", **settings}
     return Arena(EnvironmentSettings.model_validate(wanted), models, world=LAMPS)
@@ -384,14 +385,17 @@ def test_code_that_takes_longer_than_the_time_that_is_left_ends_the_episode_too(
 
 
 def test_the_agents_own_time_does_not_count() -> None:
-    class Slow(Acting):
-        async def act(self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...]) -> AssistantMessage:
-            await asyncio.sleep(0.1)
-            return DONE
+    now_s = 0.0
+    environment = ToolEnvironment(TASK.seed, LAMPS, OneRequest(TASK), Limits(timeout_s=25.0), clock=lambda: now_s)
 
-    arena = arena_with(limits={"timeout_s": 0.05})
+    async def stop_after_an_hour_of_thought() -> StopReason | None:
+        nonlocal now_s
+        await environment.start()
+        now_s += 3600
+        return (await environment.step(DONE)).stop
 
-    assert outcome(asyncio.run(run_episode(arena.session(TASK, "group"), Slow()))) == LEFT_UNDONE
+    assert asyncio.run(stop_after_an_hour_of_thought()) is StopReason.COMPLETED
+    assert environment.seconds == 0
 
 
 # the agent's context

@@ -29,4 +29,4 @@ def _switched(draft: Draft, rooms: Sequence[str]) -> str:
     return verb
 
 
-KINDS: tuple[TaskKind, ...] = (switch_one, switch_two)
+KINDS: tuple[TaskKind, ...] = (switch_one, switch_one, switch_one, switch_two)
