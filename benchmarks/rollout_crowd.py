@@ -136,10 +136,14 @@ def _peak_mb() -> float:
 
 
 def outage(start_s: float, length_s: float) -> None:
-    """Groups of episodes, step by step as a training plays them, while the endpoint goes away and comes back: once with
-    a budget for retries that outlasts it, once with one of a third of it.
+    """Groups of episodes, step by step as a training plays them, while the endpoint goes away and comes back: with a
+    budget for retries that outlasts it, with one of a third of it, and without retries.
     """
-    for label, retry_for_s in (("the default, 900 s", 900.0), (f"{length_s / 3:g} s", length_s / 3)):
+    for label, retry_for_s in (
+        ("900 s, the default", 900.0),
+        (f"{length_s / 3:g} s", length_s / 3),
+        ("no time at all", 0.0),
+    ):
         folder = Path(tempfile.mkdtemp(prefix="simia-bench-"))
         with endpoint(_WORLD, _TASKS, latency="lognormal:0.2", outage=f"{start_s:g}:{length_s:g}") as url:
             try:

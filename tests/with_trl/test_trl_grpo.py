@@ -156,6 +156,16 @@ def test_more_steps_go_on_where_the_run_ended(recipe: Callable[..., GrpoRecipe],
     assert sorted(read_curves(tmp_path / "run" / CURVES)) == [1, 2, 3]
 
 
+def test_more_steps_of_a_falling_learning_rate_are_another_run(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+) -> None:
+    falling = {"evaluation__tasks": 0, "learn__schedule": "linear"}
+    trained(recipe(learn__steps=2, **falling), lamps, tmp_path / "run")
+
+    with pytest.raises(ManifestMismatch, match="steps"):
+        trained(recipe(learn__steps=3, **falling), lamps, tmp_path / "run", resume=True)
+
+
 def test_held_out_tasks_are_about_nothing_that_is_trained_on(recipe: Callable[..., GrpoRecipe], lamps: World) -> None:
     from simia.environment.tasks import world_tasks
 

@@ -111,7 +111,8 @@ def grpo(
     """
     demand_trl()
     manifest = manifest_of(recipe, cast, world)
-    opened = Run.resume(folder, manifest, free=FREE, growing=GROWING) if resume else Run.create(folder, manifest)
+    growing = GROWING if recipe.learn.schedule == "constant" else frozenset[str]()
+    opened = Run.resume(folder, manifest, free=FREE, growing=growing) if resume else Run.create(folder, manifest)
     with opened as run, LoopThread() as loop:
         meter = Meter(run.load_meter())
         if cast is not None:

@@ -28,7 +28,7 @@ FREE = MODELS_FREE | {
 """Keys of a manifest that a resumed run may change: how models are reached, and how the machine is used."""
 
 GROWING = frozenset({"config.learn.steps"})
-"""Keys whose number may be larger in a resumed run: more steps only go on."""
+"""Keys whose number may be larger in a resumed run: more steps only go on, where the learning rate stays."""
 
 
 class LoraSettings(Settings):
@@ -57,9 +57,11 @@ class LearnSettings(Settings):
     """How the agent learns: GRPO (arXiv 2402.03300) by TRL.
 
     Each of ``steps`` plays ``groups`` tasks, ``group_size`` episodes each. A group with fewer than ``floor`` scored
-    members teaches nothing; masked episodes are played again up to ``reruns`` times. ``learning_rate`` is constant
-    after ``warmup`` steps. ``kl`` is the weight of the divergence from the first weights, ``clip_low`` and
-    ``clip_high`` how far a probability may move, ``loss`` how tokens are averaged (TRL's names).
+    members teaches nothing; masked episodes are played again up to ``reruns`` times. ``learning_rate`` is reached after
+    ``warmup`` steps and then stays (``schedule`` "constant") or falls to 0 at the last step ("linear", "cosine"); a
+    falling one depends on ``steps``, so that more of them are another run. ``kl`` is the weight of the divergence from
+    the first weights, ``clip_low`` and ``clip_high`` how far a probability may move, ``loss`` how tokens are averaged
+    (TRL's names).
 
     The agent draws with ``temperature`` and ``top_p``; one turn has at most ``turn_tokens`` tokens, and all that
     follows the first prompt, tools and user included, ``completion_tokens``.
@@ -81,6 +83,7 @@ class LearnSettings(Settings):
     reruns: int = Field(default=1, ge=0)
     learning_rate: float = Field(default=1e-6, gt=0)
     warmup: int = Field(default=0, ge=0)
+    schedule: Literal["constant", "linear", "cosine"] = "constant"
     kl: float = Field(default=0.0, ge=0)
     clip_low: float = Field(default=0.2, gt=0)
     clip_high: float = Field(default=0.28, gt=0)

@@ -158,7 +158,7 @@ def _arguments(recipe: GrpoRecipe, run_folder: Path) -> GRPOConfig:
         temperature=learn.temperature,
         top_p=learn.top_p,
         learning_rate=learn.learning_rate,
-        lr_scheduler_type="constant_with_warmup",
+        lr_scheduler_type="constant_with_warmup" if learn.schedule == "constant" else learn.schedule,
         warmup_steps=learn.warmup,
         beta=learn.kl,
         epsilon=learn.clip_low,

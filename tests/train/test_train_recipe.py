@@ -1,0 +1,50 @@
+"""Recipes of training runs: the bundled one is sound, and what cannot be meant is told by its key."""
+
+from pathlib import Path
+
+import pytest
+
+from simia.errors import ConfigError
+from simia.train.recipe import bundled_recipes, read_recipe
+
+
+def test_every_bundled_recipe_can_be_read_and_reads_back_from_a_run() -> None:
+    for name in bundled_recipes():
+        recipe = read_recipe(name, [])
+        assert type(recipe).model_validate(recipe.recorded()) == recipe
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("learn.micro_batch=5", "micro_batch"),
+        ("learn.floor=9", "floor"),
+        ("learn.turn_tokens=100000", "turn_tokens"),
+        ("learn.stepz=3", "unknown key"),
+        ("environment.dynamics=dreamt", "environment.dynamics"),
+        ("environment.reward.parts={taste = 1.0}", "no part taste"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_by_its_key(word: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        read_recipe("tiny", [word])
+
+
+def test_no_recipe_is_refused_with_the_bundled_ones() -> None:
+    with pytest.raises(ConfigError, match="one of tiny"):
+        read_recipe("tinny", [])
+
+
+def test_a_model_beside_the_recipe_is_found_from_anywhere(tmp_path: Path) -> None:
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "mine.toml").write_text('name = "mine"\n[environment]\nworld = "lamps"\n[agent]\nmodel = "agent"\n')
+
+    assert read_recipe(str(tmp_path / "mine.toml"), []).agent.model == str(tmp_path / "agent")
+
+
+def test_a_name_of_a_hub_stays_a_name(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'name = "m"\n[environment]\nworld = "lamps"\n[agent]\nmodel = "Qwen/Qwen3-0.6B"\n'
+    )
+
+    assert read_recipe(str(tmp_path / "mine.toml"), []).agent.model == "Qwen/Qwen3-0.6B"
