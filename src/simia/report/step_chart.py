@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 _WIDTH, _HEIGHT = 640, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 12, 12, 28
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 12, 28
+_LEGEND = 16
 _TONES = ("one", "two", "three", "four")
 STYLE = """
 .steps { width: 100%; height: auto; display: block; font: 12px system-ui, sans-serif; }
@@ -45,20 +46,22 @@ def step_chart(title: str, series: Sequence[Series], *, low: float | None = None
         top = bottom + 1.0
     first, last = min(steps, default=0), max(max(steps, default=1), min(steps, default=0) + 1)
 
+    head = _TOP + (_LEGEND * len(series) if len(series) > 1 else 0)
+
     def x(step: float) -> float:
         return _LEFT + (step - first) / (last - first) * (_WIDTH - _LEFT - _RIGHT)
 
     def y(value: float) -> float:
-        return _HEIGHT - _BOTTOM - (value - bottom) / (top - bottom) * (_HEIGHT - _TOP - _BOTTOM)
+        return _HEIGHT - _BOTTOM - (value - bottom) / (top - bottom) * (_HEIGHT - head - _BOTTOM)
 
-    parts = [_axes(first, last, bottom, top)]
+    parts = [_axes(first, last, bottom, top, head)]
     for place, one in enumerate(series):
         tone = _TONES[place % len(_TONES)]
         dots = "".join(f'<circle cx="{x(step):.1f}" cy="{y(value):.1f}" r="2"/>' for step, value in one.points)
         line = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in running_mean(one.points, one.over))
         parts.append(f'<g class="{tone}">{dots}<polyline points="{line}"/></g>')
         if len(series) > 1:
-            where = f'x="{_LEFT + 8}" y="{_TOP + 12 + 15 * place}"'
+            where = f'x="{_LEFT}" y="{_TOP + _LEGEND * place + 4}"'
             parts.append(f'<text class="{tone} label" {where}>{escape(one.name)}</text>')
     said = "; ".join(
         f"{one.name}: {one.points[0][1]:.3g} at step {one.points[0][0]}, {one.points[-1][1]:.3g} at {one.points[-1][0]}"
@@ -85,14 +88,14 @@ def running_mean(points: Sequence[tuple[int, float]], over: int) -> list[tuple[i
     return means
 
 
-def _axes(first: int, last: int, bottom: float, top: float) -> str:
+def _axes(first: int, last: int, bottom: float, top: float, head: int) -> str:
     parts = []
     for quarter in range(5):
         value = bottom + (top - bottom) * quarter / 4
-        height = _HEIGHT - _BOTTOM - quarter / 4 * (_HEIGHT - _TOP - _BOTTOM)
+        height = _HEIGHT - _BOTTOM - quarter / 4 * (_HEIGHT - head - _BOTTOM)
         parts.append(
             f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{height:.1f}" y2="{height:.1f}"/>'
-            f'<text x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{value:.3g}</text>'
+            f'<text x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{number_text(value)}</text>'
         )
     for share in (0.0, 0.5, 1.0):
         step = round(first + (last - first) * share)
@@ -100,3 +103,11 @@ def _axes(first: int, last: int, bottom: float, top: float) -> str:
         anchor = "start" if share == 0 else "end" if share == 1 else "middle"
         parts.append(f'<text x="{place:.1f}" y="{_HEIGHT - 8}" text-anchor="{anchor}">step {step}</text>')
     return "".join(parts)
+
+
+def number_text(value: float) -> str:
+    """A number in at most seven signs: ``48k``, ``1.2M``, ``-0.013``."""
+    for size, sign in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= 10 * size or (abs(value) >= size and sign == "M"):
+            return f"{value / size:.3g}{sign}"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.2g}" if abs(value) < 0.1 else f"{value:.3g}"

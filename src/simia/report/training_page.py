@@ -59,6 +59,8 @@ def _lead(rows: Mapping[int, Mapping[str, float]]) -> str:
     rewards = [rows[step]["reward"] for step in sorted(steps)]
     tenth = max(1, len(rewards) // 10)
     early, late = sum(rewards[:tenth]) / tenth, sum(rewards[-tenth:]) / tenth
+    if tenth == 1:
+        return f"{len(rewards):,} steps; reward {rewards[0]:.2f} in the first, {rewards[-1]:.2f} in the last."
     return f"{len(rewards):,} steps; mean reward {early:.2f} over the first {tenth}, {late:.2f} over the last {tenth}."
 
 
