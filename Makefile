@@ -125,6 +125,7 @@ bench: .venv/.dev  ## the figures of benchmarks/RESULTS.md, short forms
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/kill.py
 	$(BIN)/python benchmarks/kill_synth.py
+	$(BIN)/python benchmarks/rollouts.py
 
 clean:  ## remove the environments and the demo's run
 	rm -rf .venv .venv-* $(DEMO)

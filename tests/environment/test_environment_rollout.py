@@ -17,16 +17,19 @@ from simia.environment.session import Session
 from simia.environment.settings import EnvironmentSettings
 from simia.environment.together import together
 from simia.errors import ConfigError, EpisodeMisused, ServerFailed, SimiaError
+from simia.formats.calls import calls_of
 from simia.models.scripted import ScriptedModel
 from simia.types import (
     AssistantMessage,
     ChatReply,
     ChatRequest,
+    MalformedToolCall,
     Message,
     Party,
     StopReason,
     SystemMessage,
     ToolCall,
+    ToolMessage,
     ToolSpec,
     UserMessage,
 )
@@ -131,6 +134,43 @@ def test_an_error_that_every_episode_would_meet_is_raised() -> None:
 
     with pytest.raises(ConfigError, match="no such model"):
         asyncio.run(run_episode(ARENA.session(TASK, "g"), Unconfigured("right")))
+
+
+class Repeating:
+    """An agent whose endpoint calls every call ``call_0``."""
+
+    def __init__(self, *turns: int) -> None:
+        self.turns = iter(turns)
+
+    async def act(self, messages: tuple[Message, ...], tools: tuple[ToolSpec, ...]) -> AssistantMessage:
+        look = ToolCall(id="call_0", name="look_around", arguments={})
+        cut = MalformedToolCall(id="call_0", name="look_around", text="{", reason="cut")
+        count = next(self.turns, 0)
+        if not count:
+            return AssistantMessage(content="Done.")
+        return AssistantMessage(tool_calls=(look,) * count, malformed_calls=(cut,))
+
+
+@given(st.lists(st.integers(min_value=1, max_value=3), max_size=2))
+def test_calls_whose_ids_an_endpoint_repeats_are_told_apart(turns: list[int]) -> None:
+    trajectory = asyncio.run(run_episode(ARENA.session(TASK, "g"), Repeating(*turns))).trajectory
+
+    answered = [message.call_id for message in trajectory.messages if isinstance(message, ToolMessage)]
+    called = [
+        call.id
+        for message in trajectory.messages
+        if isinstance(message, AssistantMessage)
+        for call in calls_of(message)
+    ]
+    assert answered == called
+    assert len(set(called)) == len(called)
+    assert len(trajectory.deltas) == sum(turns)
+
+
+def test_ids_of_calls_that_are_all_different_stay_as_they_are() -> None:
+    trajectory = asyncio.run(run_episode(ARENA.session(TASK, "g"), Acting("right"))).trajectory
+
+    assert list(trajectory.deltas) == [call.id for call in TASK.gold]
 
 
 # groups

@@ -15,7 +15,7 @@ from verl_doubles import END, ScriptedEngine
 
 import simia.environment.adapters
 from simia.environment.adapters.verl_rows import write_recipe_rows
-from simia.environment.adapters.verl_worker import EPISODES
+from simia.environment.episodes import EPISODES
 from simia.store import Run
 from simia.types import AssistantMessage, Episode, SystemMessage, ToolMessage
 from simia.worlds import load

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 import pytest
 from verl_doubles import DONE, END, ScriptedEngine, Styles, call
 
-from simia.environment.adapters.verl_worker import EPISODES, Worker
+from simia.environment.adapters.verl_worker import Worker
 from simia.environment.arena import Arena
+from simia.environment.episodes import EPISODES
 from simia.environment.settings import EnvironmentSettings
 from simia.errors import AuthenticationFailed, ConfigError, ServerFailed, SimiaError
 from simia.models.scripted import ScriptedModel

@@ -93,8 +93,10 @@ class Arena:
         raise ConfigError(f"no task {task_id!r}; there are {len(self.tasks):,}, for example {some}")
 
     def group(self, task: Task, key: str) -> "GroupMaker":
-        """What makes the episodes of one group: they share the answers of the tools and the draws of tools and user.
-        ``key`` is the group's name, and tells its draws apart from those of another group about the same task.
+        """What makes the episodes of one group: they share the answers of the tools and the draws of the user.
+
+        ``key`` is the group's name, and tells its user apart from that of another group about the same task. What tools
+        draw follows from the task alone, so that nothing is paid for twice.
         """
         return GroupMaker(self, task, key)
 

@@ -8,7 +8,7 @@ from simia.environment.environment import FATAL
 from simia.environment.session import Session
 from simia.environment.together import together
 from simia.errors import ContextOverflow, ModelError
-from simia.types import Episode, Policy, StopReason
+from simia.types import AssistantMessage, Episode, Policy, StopReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ async def run_episode(session: Session, policy: Policy) -> Episode:
     """
     step = await session.start()
     messages = step.messages
+    ids: set[str] = set()
     while not session.is_over:
         try:
             with on_behalf_of(session.id):
@@ -55,6 +56,7 @@ async def run_episode(session: Session, policy: Policy) -> Episode:
         except ModelError as cause:
             session.cut(StopReason.UNAVAILABLE, f"the agent's model: {cause}")
             break
+        message = _told_apart(message, ids)
         step = await session.step(message)
         messages = (*messages, message, *step.messages)
     return await session.finish()
@@ -84,3 +86,23 @@ async def run_group(
             break
         again += len(wanted)
     return Group(tuple(episodes[member] for member in range(size)), again, floor)
+
+
+def _told_apart(message: AssistantMessage, known: set[str]) -> AssistantMessage:
+    """``message`` with every call under an id of its own: some endpoints count from 0 in each reply, and then what a
+    call changed would be told of another. ``known`` are the ids so far, and takes the new ones.
+    """
+
+    def own(call_id: str) -> str:
+        found, number = call_id, 1
+        while found in known:
+            number += 1
+            found = f"{call_id}_{number}"
+        known.add(found)
+        return found
+
+    if not message.tool_calls and not message.malformed_calls:
+        return message
+    calls = tuple(call.model_copy(update={"id": own(call.id)}) for call in message.tool_calls)
+    malformed = tuple(call.model_copy(update={"id": own(call.id)}) for call in message.malformed_calls)
+    return message.model_copy(update={"tool_calls": calls, "malformed_calls": malformed})

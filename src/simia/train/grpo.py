@@ -193,6 +193,7 @@ class _Training:
             turn_tokens=learn.turn_tokens,
             sink=_Sink(self._run, self._loop),
             watch=self,
+            agent_name=recipe.agent.model,
         )
         trainer = trl_trainer.trainer_of(
             recipe, agent, spec, self._run.folder, logged=self._logged, after_step=self._stepped
@@ -295,6 +296,7 @@ class _Training:
                 turn_tokens=self._recipe.learn.turn_tokens,
                 sink=_Sink(self._run, self._loop),
                 mode=f"eval-{name}",
+                agent_name=self._recipe.agent.model,
             )
             rewards = answering(
                 self._trainer,

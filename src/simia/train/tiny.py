@@ -72,7 +72,7 @@ _RESPONSE: dict[str, Any] = {
 Demonstration = tuple[Task, list[tuple[AssistantMessage, ToolMessage | None]]]
 
 
-def make_tiny(world: World, folder: Path, *, seed: int = 0, right: float = 0.1, steps: int = 400) -> None:
+def make_tiny(world: World, folder: Path, *, seed: int = 0, right: float = 0.05, steps: int = 600) -> None:
     """Make a tiny model that can speak about ``world`` and save it, with its tokenizer, in ``folder``.
 
     Args:

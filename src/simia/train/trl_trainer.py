@@ -1,6 +1,7 @@
 """GRPO by TRL: the one module that knows torch, transformers, peft and TRL's trainer."""
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,9 @@ from typing import Any
 
 import torch
 from peft import LoraConfig
-from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback, set_seed
+from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback, set_seed
 from transformers.trainer_utils import get_last_checkpoint
+from transformers.utils.logging import disable_progress_bar
 from trl import GRPOConfig, GRPOTrainer
 
 from simia.environment.adapters.trl import TrlSpec
@@ -38,6 +40,7 @@ def load_agent(settings: AgentSettings, folder: str, *, on_cpu: bool) -> Agent:
     Raises:
         ConfigError: they cannot be loaded, or the tokenizer has no end token.
     """
+    disable_progress_bar()  # of files that are there already
     wants_half = settings.dtype == "bfloat16" or (settings.dtype == "auto" and not on_cpu)
     with boundary(ConfigError, f"load the agent {folder!r}"):
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
@@ -88,7 +91,7 @@ def trainer_of(
         )
     )
     with boundary(ConfigError, "set up the trainer"):
-        return GRPOTrainer(
+        trainer = GRPOTrainer(
             model=agent.model,
             args=_arguments(recipe, run_folder),
             train_dataset=spec.train_dataset,
@@ -98,11 +101,16 @@ def trainer_of(
             peft_config=peft,
             callbacks=[_Callback(logged, after_step)],
         )
+    trainer.remove_callback(PrinterCallback)  # it prints every figure of every step; whoever asked tells what matters
+    return trainer
 
 
 def train(trainer: GRPOTrainer, run_folder: Path, checkpoint: Path | None) -> None:
     """Train to the end of the recipe, from ``checkpoint`` where there is one, and save the agent in ``model``."""
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    with warnings.catch_warnings():
+        # What TRL, transformers and accelerate have to tell each other about names that will change.
+        warnings.simplefilter("ignore", FutureWarning)
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     trainer.save_model(str(run_folder / MODEL))
     trainer.processing_class.save_pretrained(str(run_folder / MODEL))
 
@@ -166,7 +174,7 @@ def _arguments(recipe: GrpoRecipe, run_folder: Path) -> GRPOConfig:
         loss_type=learn.loss,
         bf16=not on_cpu and recipe.agent.dtype != "float32",
         use_cpu=on_cpu,
-        gradient_checkpointing=learn.gradient_checkpointing,
+        activation_checkpointing=learn.gradient_checkpointing,
         seed=recipe.seed % 2**32,
         data_seed=recipe.seed % 2**32,
         save_strategy="steps",

@@ -50,6 +50,7 @@ class TrlSpec:
         turn_tokens: how long one turn of the agent may be; without it as long as a completion.
         sink: where what the agent was asked and answered is recorded.
         mode: the first part of the episodes' ids; "train" or "eval" without it.
+        agent_name: what records call the agent; without it what its weights are called.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class TrlSpec:
         sink: CallSink | None = None,
         watch: Watch | None = None,
         mode: str | None = None,
+        agent_name: str = "",
     ) -> None:
         self._arena = arena
         self._loop = loop
@@ -74,6 +76,7 @@ class TrlSpec:
         self._sink = sink
         self._watch = watch
         self._mode = mode
+        self._agent_name = agent_name
         self._batches: dict[tuple[str, int], int] = {}
 
     @property
@@ -150,7 +153,7 @@ class TrlSpec:
         sink = self._sink
         if sink is None:
             return None
-        name = str(getattr(trainer.model.config, "_name_or_path", "") or "policy")
+        name = self._agent_name or str(getattr(trainer.model.config, "_name_or_path", "") or "policy")
 
         def record(row: Row, given: Sequence[int], ids: Sequence[int]) -> None:
             messages: tuple[Message, ...] = tuple(row.messages)

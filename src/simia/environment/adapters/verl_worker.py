@@ -15,6 +15,7 @@ from pathlib import Path
 from simia.config import checked, read_toml
 from simia.environment.arena import Arena, GroupMaker
 from simia.environment.audit import CallSink
+from simia.environment.episodes import EPISODES
 from simia.environment.recipe import FREE, ArenaRecipe, choose_players, open_arena, world_of
 from simia.environment.serving_run import GROWING, manifest_of
 from simia.environment.session import Session
@@ -22,9 +23,6 @@ from simia.models.meter import Meter
 from simia.store import Run
 from simia.types import Episode, Failed, Kept
 from simia.worlds.door import open_world
-
-EPISODES = "episodes"
-"""The stream of a worker's run that every episode is kept in, also those that were masked."""
 
 _STEPS_AT_HAND = 2
 
