@@ -1,5 +1,6 @@
 """The environment as TRL trains in it: a tokenizer made in process, and an agent that is a script of texts."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from simia.environment.loop_thread import LoopThread
 from simia.environment.settings import EnvironmentSettings
 from simia.worlds import World
 
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported: its waiting threads shall not spin
 pytest.importorskip("trl", reason="needs the extra 'trl'")
 pytest.importorskip("peft", reason="needs the extra 'trl'")
 

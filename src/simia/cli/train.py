@@ -117,6 +117,9 @@ def _take(
     from simia.models.meter import Meter
     from simia.train.grpo import grpo as learn
 
+    # Threads of torch that wait by spinning take the processor from whoever else works on this machine, and several of
+    # them from each other. Read when torch is imported, which nobody has done yet.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     again = shlex.join(same_command("--resume"))
     began_s = time.monotonic()
     meters: list[Meter] = []
