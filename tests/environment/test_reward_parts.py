@@ -9,7 +9,7 @@ import pytest
 
 from simia import worlds
 from simia.config import checked
-from simia.environment.reward import RewardSettings, StateGoal, WellFormedCalls, build_reward
+from simia.environment.reward import Finished, RewardSettings, StateGoal, WellFormedCalls, build_reward
 from simia.environment.reward.combine import Combined
 from simia.environment.reward.known import play
 from simia.environment.tasks import task_of
@@ -23,6 +23,7 @@ from simia.types import (
     Played,
     Reward,
     RewardFunction,
+    StopReason,
     ToolCall,
     Vote,
     WorldTask,
@@ -44,6 +45,10 @@ def acting(calls: Sequence[ToolCall] = (), **more: Any) -> Played:
 
 def untracked(played: Played) -> Played:
     return played.model_copy(update={"final_state": None})
+
+
+def ended(played: Played, stop: StopReason) -> Played:
+    return played.model_copy(update={"trajectory": played.trajectory.model_copy(update={"stop_reason": stop})})
 
 
 def asked(function: RewardFunction, played: Played) -> Reward | None:
@@ -154,6 +159,26 @@ class Saying:
         return None if self.value is None else Reward(value=self.value, reason="so it is", votes=self.votes)
 
 
+def test_an_episode_that_the_user_left_is_finished() -> None:
+    assert answer(Finished(), ended(acting(), StopReason.COMPLETED)).value == 1
+
+
+@pytest.mark.parametrize("stop", [StopReason.MAX_TURNS, StopReason.MAX_TOKENS, StopReason.MALFORMED_CALL])
+def test_an_episode_that_was_cut_off_is_not_finished_and_says_how_it_ended(stop: StopReason) -> None:
+    reward = answer(Finished(), ended(acting(), stop))
+
+    assert reward.value == 0
+    assert stop.value in reward.reason
+
+
+def test_with_finished_as_a_gate_a_goal_that_was_met_before_the_limit_counts_for_nothing() -> None:
+    settings = RewardSettings(parts={"state_goal": 1.0, "finished": 0.0}, gates=("finished",))
+    reward = build_reward(settings, judge=None, world=None)
+
+    assert answer(reward, ended(acting(drawn().gold), StopReason.MAX_TURNS)).value == 0
+    assert answer(reward, ended(acting(drawn().gold), StopReason.COMPLETED)).value == 1
+
+
 def combined(parts: Mapping[str, float | None], weights: Mapping[str, float], gates: Sequence[str] = ()) -> Any:
     return asked(Combined({name: Saying(value) for name, value in parts.items()}, weights, gates), acting())
 
@@ -249,7 +274,7 @@ def test_a_judge_with_a_model_is_asked() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"parts": {"jugde": 1.0}}, "parts: no part jugde; there are state_goal, judge, well_formed"),
+        ({"parts": {"jugde": 1.0}}, "parts: no part jugde; there are state_goal, judge, well_formed, finished"),
         ({"parts": {"judge": -1.0}}, "parts: a weight is a number of 0 or more, not judge -1"),
         ({"parts": {"judge": 0.0}}, "parts: no part has a weight above 0"),
         ({"gates": ["judge"]}, "gates: judge is no part of this reward"),

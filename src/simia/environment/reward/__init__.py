@@ -2,6 +2,7 @@
 
 from simia.environment.reward.attribution import attribute, judged
 from simia.environment.reward.combine import Combined
+from simia.environment.reward.finished import Finished
 from simia.environment.reward.goal import StateGoal
 from simia.environment.reward.judge import JudgeSettings, PolicyJudge
 from simia.environment.reward.settings import RewardSettings, build_reward
@@ -9,6 +10,7 @@ from simia.environment.reward.well_formed import WellFormedCalls
 
 __all__ = [
     "Combined",
+    "Finished",
     "JudgeSettings",
     "PolicyJudge",
     "RewardSettings",

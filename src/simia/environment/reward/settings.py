@@ -4,6 +4,7 @@ from pydantic import field_validator, model_validator
 
 from simia.config import Settings
 from simia.environment.reward.combine import Combined
+from simia.environment.reward.finished import Finished
 from simia.environment.reward.goal import StateGoal
 from simia.environment.reward.judge import JudgeSettings, PolicyJudge
 from simia.environment.reward.well_formed import WellFormedCalls
@@ -11,7 +12,7 @@ from simia.errors import ConfigError
 from simia.types import ChatModel, RewardFunction
 from simia.worlds import World
 
-PARTS = ("state_goal", "judge", "well_formed")
+PARTS = ("state_goal", "judge", "well_formed", "finished")
 """The parts that a reward can have."""
 
 
@@ -19,7 +20,8 @@ class RewardSettings(Settings):
     """How an episode is rewarded: the mean of ``parts``, each with its weight, over those that have something to say.
 
     "state_goal" is 1 where the task's goal holds of the final state, else 0; "judge" is 1 where most votes of a
-    language model pass the episode, else 0; "well_formed" is the share of calls that fit their tools. ``gates`` are
+    language model pass the episode, else 0; "well_formed" is the share of calls that fit their tools; "finished" is 1
+    where the user left, and 0 where a limit cut the episode off or calls stayed unreadable. ``gates`` are
     parts without which nothing counts: below 1 the reward is 0, and where one has nothing to say the episode is masked.
     A gate may have the weight 0. Gates are asked in their order, so the judge should stand last. ``judge`` is how it
     judges.
@@ -66,7 +68,11 @@ def build_reward(settings: RewardSettings, *, judge: ChatModel | None, world: Wo
     Raises:
         ConfigError: a judge is a part and no model plays it.
     """
-    parts: dict[str, RewardFunction] = {"state_goal": StateGoal(world), "well_formed": WellFormedCalls()}
+    parts: dict[str, RewardFunction] = {
+        "state_goal": StateGoal(world),
+        "well_formed": WellFormedCalls(),
+        "finished": Finished(),
+    }
     if "judge" in settings.parts:
         if judge is None:
             raise ConfigError('the reward has the part "judge" and no model plays it: name one, or leave the part out')
