@@ -101,7 +101,13 @@ def test_the_tools_of_the_only_world_are_listed_before_a_reset(serve: Serve) -> 
         tools = (await client.step({"type": "list_tools"})).observation["tools"]
         return [tool["name"] for tool in tools]
 
-    assert with_client(serve().url, listed) == ["turn_on", "turn_off", "look_around"]
+    assert with_client(serve().url, listed) == [
+        "turn_on",
+        "turn_off",
+        "turn_on_only",
+        "look_into",
+        "look_around",
+    ]
 
 
 def test_a_call_is_answered_with_the_text_of_the_tool(serve: Serve) -> None:

@@ -23,9 +23,9 @@ serving = pytest.importorskip("verifiers.v1.serve", reason="needs the extra veri
 pytestmark = [pytest.mark.verifiers, pytest.mark.slow]
 
 WORLD = load("lamps")
-TASKS = list(world_tasks(WORLD, 3, 0))
+TASKS = list(world_tasks(WORLD, 3, 5))
 FIRST = TASKS[0]
-LAMPS = ("environment.world=lamps", "environment.tasks=3", "environment.dynamics=executable")
+LAMPS = ("environment.world=lamps", "environment.tasks=3", "environment.task_seed=5", "environment.dynamics=executable")
 ALONE = (*LAMPS, "environment.user=one_request")
 KEY = "KEY_OF_NOBODY"
 

@@ -10,6 +10,7 @@ seed = 5
 [environment]
 world = "lamps"
 tasks = 8
+task_seed = 5
 dynamics = "executable"
 user = "one_request"
 {limits}

@@ -103,7 +103,7 @@ class Stage:
 
 
 def tasks(calls: int) -> list[Any]:
-    return [task for task in load("lamps").tasks(8, 0) if len(task.gold) == calls]
+    return [task for task in load("lamps").tasks(8, 5) if len(task.gold) == calls]
 
 
 def two_calls() -> str:
@@ -271,7 +271,11 @@ def test_calls_in_another_spelling_are_read_by_verls_own_reader(stage: Callable[
     async def read(text: str) -> Any:
         from simia.environment.adapters.verl_rollout import Rollout
 
-        arena = Arena(EnvironmentSettings(world="lamps", dynamics="executable", user="one_request"), {}, world=lamps())
+        arena = Arena(
+            EnvironmentSettings(world="lamps", dynamics="executable", user="one_request", task_seed=5),
+            {},
+            world=lamps(),
+        )
         session = arena.session(next(iter(arena.tasks.values())), "k")
         ids = played.engine.tokenizer.encode(f"{text}{END}", add_special_tokens=False)
         return await played.loop()._read(ids, Rollout(session))
@@ -327,7 +331,7 @@ def lamps() -> Any:
 
 
 def simulated(model: ScriptedModel) -> Arena:
-    settings = EnvironmentSettings(world="lamps", dynamics="tracked", user="one_request", tasks=8)
+    settings = EnvironmentSettings(world="lamps", dynamics="tracked", user="one_request", tasks=8, task_seed=5)
     return Arena(settings, {"tools": model}, world=lamps(), seed=1)
 
 
