@@ -226,14 +226,14 @@ def test_the_masked_are_told_with_whose_fault_it_was(played: Played) -> None:
 
 
 def test_tokens_are_the_chat_template_of_the_conversation(played: Played) -> None:
-    from simia.environment.adapters.verl_turns import spelled
+    from simia.formats.chat_template import as_template
 
     spec = load("lamps").spec
-    system = spelled(SystemMessage(content=spec.policy.strip()))
+    system = as_template(SystemMessage(content=spec.policy.strip()))
     tools = [tool.as_openai() for tool in spec.tools]
     whole = {
         episode.id: played.tokenizer.apply_chat_template(
-            [system, *(spelled(message) for message in episode.trajectory.messages)], tools=tools, tokenize=False
+            [system, *(as_template(message) for message in episode.trajectory.messages)], tools=tools, tokenize=False
         )
         for episodes in played.episodes()
         for episode in episodes

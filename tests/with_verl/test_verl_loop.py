@@ -126,14 +126,14 @@ def test_members_are_rewarded_by_what_they_did(stage: Callable[..., Stage]) -> N
 
 
 def test_prompt_and_response_are_the_chat_template_of_the_conversation(stage: Callable[..., Stage]) -> None:
-    from simia.environment.adapters.verl_turns import spelled
+    from simia.formats.chat_template import as_template
 
     played = stage()
     for style in ("right", "parallel"):
         (output,) = played.play((style,))
         episode = next(reversed(kept(played)))
         system = {"role": "system", "content": load("lamps").spec.policy.strip()}
-        conversation = [system, *(spelled(message) for message in episode.trajectory.messages)]
+        conversation = [system, *(as_template(message) for message in episode.trajectory.messages)]
         tools = [tool.as_openai() for tool in load("lamps").spec.tools]
         whole = played.engine.tokenizer.apply_chat_template(conversation, tools=tools, tokenize=False)
         assert played.text(output.prompt_ids + output.response_ids) + "\n" == whole

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simia.environment.adapters.verl_turns import parsed_turn, read_turn, spelled
+from simia.environment.adapters.verl_turns import parsed_turn, read_turn
+from simia.formats.chat_template import as_template
 from simia.types import AssistantMessage, ToolCall, ToolMessage
 
 NAMES = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
@@ -69,6 +70,6 @@ def test_a_call_that_another_reader_left_in_the_words_is_malformed() -> None:
 
 def test_templates_are_given_arguments_as_objects() -> None:
     message = AssistantMessage(content="I look.", tool_calls=(ToolCall(id="c", name="look", arguments={"at": 1}),))
-    assert spelled(message)["tool_calls"][0]["function"] == {"name": "look", "arguments": {"at": 1}}
+    assert as_template(message)["tool_calls"][0]["function"] == {"name": "look", "arguments": {"at": 1}}
     result = ToolMessage(call_id="c", name="look", content="dark")
-    assert spelled(result) == {"role": "tool", "name": "look", "tool_call_id": "c", "content": "dark"}
+    assert as_template(result) == {"role": "tool", "name": "look", "tool_call_id": "c", "content": "dark"}

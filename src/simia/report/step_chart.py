@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
 from markupsafe import Markup, escape
 
@@ -9,19 +10,7 @@ _WIDTH, _HEIGHT = 640, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 12, 28
 _LEGEND = 16
 _TONES = ("one", "two", "three", "four")
-STYLE = """
-.steps { width: 100%; height: auto; display: block; font: 12px system-ui, sans-serif; }
-.steps text { fill: #5b6472; } .steps .grid { stroke: #dcdfe5; }
-.steps .one { stroke: #2558c9; fill: #2558c9; } .steps .two { stroke: #b3541e; fill: #b3541e; }
-.steps .three { stroke: #14713f; fill: #14713f; } .steps .four { stroke: #7a3ea8; fill: #7a3ea8; }
-.steps polyline { fill: none !important; stroke-width: 2.2; } .steps circle { stroke: none; opacity: .3; }
-.steps .label { stroke: none; font-weight: 600; }
-@media (prefers-color-scheme: dark) {
-.steps text { fill: #a2abb9; } .steps .grid { stroke: #343a45; }
-.steps .one { stroke: #8db2ff; fill: #8db2ff; } .steps .two { stroke: #f2a868; fill: #f2a868; }
-.steps .three { stroke: #7fdba5; fill: #7fdba5; } .steps .four { stroke: #cda2f0; fill: #cda2f0; }
-}
-"""
+STYLE = (files("simia.report") / "templates" / "training.css").read_text(encoding="utf-8")
 """How the drawings look in a page; a drawing of its own carries it along."""
 
 

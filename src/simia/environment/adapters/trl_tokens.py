@@ -17,6 +17,7 @@ from trl.chat_template_utils import (
 )
 
 from simia.errors import ConfigError
+from simia.formats.chat_template import as_template
 from simia.formats.markers import split_blocks
 from simia.types import (
     AssistantMessage,
@@ -63,7 +64,7 @@ class ChatTokens:
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[int]:
         """The tokens that an agent is given before its first turn."""
-        return self._render([_spelled(message) for message in messages], list(tools), generates=True)
+        return self._render([as_template(message) for message in messages], list(tools), generates=True)
 
     def answers(self, messages: Sequence[Message]) -> list[int]:
         """The tokens that ``messages``, results of calls or words of the user, add after a turn of the agent that ended
@@ -76,7 +77,7 @@ class ChatTokens:
             turn = {"role": "assistant", "content": "", "tool_calls": [call]}
         past: list[JsonObject] = [{"role": "user", "content": "x"}, turn]
         before = self._render(past, [], generates=False)
-        after = self._render([*past, *map(_spelled, messages)], [], generates=True)
+        after = self._render([*past, *map(as_template, messages)], [], generates=True)
         ends = [place for place, token in enumerate(before) if token == self.tokenizer.eos_token_id]
         cut = ends[-1] + 1 if ends else len(before)
         if after[:cut] != before[:cut]:
@@ -87,7 +88,7 @@ class ChatTokens:
         """The tokens of one turn of the agent, its end token included: for demonstrations, not for what was sampled."""
         past: list[JsonObject] = [{"role": "user", "content": "x"}]
         before = self._render(past, [], generates=True)
-        ids = self._render([*past, _spelled(message)], [], generates=False)[len(before) :]
+        ids = self._render([*past, as_template(message)], [], generates=False)[len(before) :]
         ends = [place for place, token in enumerate(ids) if token == self.tokenizer.eos_token_id]
         return ids[: ends[-1] + 1] if ends else ids
 
@@ -130,7 +131,7 @@ class ChatTokens:
         """A whole conversation as text."""
         return str(
             self.tokenizer.apply_chat_template(
-                [_spelled(message) for message in messages],
+                [as_template(message) for message in messages],
                 tools=[tool.as_openai() for tool in tools] or None,
                 tokenize=False,
                 **self._kwargs,
@@ -151,19 +152,3 @@ class ChatTokens:
             **self._kwargs,
         )
         return ids
-
-
-def _spelled(message: Message) -> JsonObject:
-    """A message as chat templates take it: arguments are objects there, not their JSON text."""
-    if isinstance(message, ToolMessage):
-        return {"role": "tool", "name": message.name, "tool_call_id": message.call_id, "content": message.content}
-    spelled: JsonObject = {"role": message.role, "content": message.content}
-    if isinstance(message, AssistantMessage):
-        if message.tool_calls:
-            spelled["tool_calls"] = [
-                {"type": "function", "id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
-                for call in message.tool_calls
-            ]
-        if message.reasoning is not None:
-            spelled["reasoning_content"] = message.reasoning
-    return spelled

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from simia.environment.adapters.verl_turns import spelled
 from simia.environment.session import Session
+from simia.formats.chat_template import as_template
 from simia.store.calls import CallRecord
 from simia.types import Episode, JsonObject, Message, Reward, Sampling, SystemMessage, Usage, content_id
 
@@ -33,7 +33,7 @@ class Rollout:
     def add(self, *messages: Message) -> None:
         """Go on with the conversation."""
         self.messages += messages
-        self.spelled += [spelled(message) for message in messages]
+        self.spelled += [as_template(message) for message in messages]
 
     @property
     def tools(self) -> list[JsonObject] | None:

@@ -1,4 +1,4 @@
-"""What an agent said in its own spelling, and what is said to it in that of chat templates."""
+"""What an agent said, read from its own spelling."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from simia.errors import FormatError
 from simia.formats.calls import load_json
 from simia.formats.markers import split_blocks, split_reasoning
-from simia.types import AssistantMessage, JsonObject, MalformedToolCall, Message, ToolCall, ToolMessage
+from simia.types import AssistantMessage, MalformedToolCall, ToolCall
 
 _THOUGHT = "</think>"
 _NO_CALL = 'a call is a JSON object with "name" (a text) and "arguments" (an object)'
@@ -55,24 +55,6 @@ def parsed_turn(content: str, found: Sequence[tuple[str, str]], first_call: int)
     return AssistantMessage(
         content=rest.strip(), reasoning=reasoning, tool_calls=tuple(calls), malformed_calls=tuple(malformed)
     )
-
-
-def spelled(message: Message) -> JsonObject:
-    """A message as chat templates take it: arguments are objects there, not their JSON text. A call that could not be
-    read is left out: its tokens stand in the rollout, and no template can spell it.
-    """
-    if isinstance(message, ToolMessage):
-        return {"role": "tool", "name": message.name, "tool_call_id": message.call_id, "content": message.content}
-    shown: JsonObject = {"role": message.role, "content": message.content}
-    if isinstance(message, AssistantMessage):
-        if message.tool_calls:
-            shown["tool_calls"] = [
-                {"type": "function", "id": call.id, "function": {"name": call.name, "arguments": call.arguments}}
-                for call in message.tool_calls
-            ]
-        if message.reasoning is not None:
-            shown["reasoning_content"] = message.reasoning
-    return shown
 
 
 def _split_thought(text: str) -> tuple[str | None, str]:
