@@ -35,6 +35,15 @@ def test_no_recipe_is_refused_with_the_bundled_ones() -> None:
         read_recipe("tinny", [])
 
 
+def test_a_folder_of_the_same_name_does_not_hide_a_bundled_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tiny").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    assert read_recipe("tiny", []).name == "tiny"
+
+
 def test_a_model_beside_the_recipe_is_found_from_anywhere(tmp_path: Path) -> None:
     (tmp_path / "agent").mkdir()
     (tmp_path / "mine.toml").write_text('name = "mine"\n[environment]\nworld = "lamps"\n[agent]\nmodel = "agent"\n')

@@ -174,7 +174,7 @@ def read_recipe(name_or_path: str, overrides: list[str]) -> GrpoRecipe:
         ConfigError: there is no such recipe, or a key or value in it is wrong; the message names the key.
     """
     path = Path(name_or_path).expanduser()
-    if name_or_path in bundled_recipes() and not path.exists():
+    if name_or_path in bundled_recipes() and not path.is_file():
         with resources.as_file(resources.files("simia.train") / "recipes" / f"{name_or_path}.toml") as bundled:
             settings = read_toml(bundled)
     elif path.is_file():
