@@ -25,9 +25,8 @@ class LoopThread:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
-        except BaseException:
-            future.cancel()
-            raise
+        finally:
+            future.cancel()  # where the caller was interrupted; what is done stays as it is
 
     def __enter__(self) -> Self:
         self._thread.start()

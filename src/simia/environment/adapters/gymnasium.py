@@ -15,7 +15,7 @@ import json
 import os
 import string
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -79,11 +79,10 @@ class SimiaEnv(gymnasium.Env[str, str]):
         self._opened = AsyncExitStack()
         opening = _episodes_of(source, run)
         self._loop: LoopThread | None = LoopThread("simia-gymnasium").__enter__()
-        try:
+        with ExitStack() as undone:
+            undone.callback(self.close)
             self._episodes = self._loop.run(self._opened.enter_async_context(opening))
-        except BaseException:
-            self.close()
-            raise
+            undone.pop_all()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode; one that is not over is cut off, and masked.

@@ -107,12 +107,20 @@ class SimiaEnvironment(Environment[CallToolAction, Observation, SimiaState]):
         return self._refusal(action.tool_name, ToolErrorType.EXECUTION_ERROR, told)
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **ignored: Any) -> Observation:
-        """Never called: the server takes the asynchronous form where there is one."""
-        raise NotImplementedError("use reset_async")
+        """Refused: OpenEnv demands this form, and its server takes the asynchronous one.
+
+        Raises:
+            EpisodeMisused: always.
+        """
+        raise EpisodeMisused("an episode waits for models: begin it with reset_async")
 
     def step(self, action: CallToolAction, timeout_s: float | None = None, **ignored: Any) -> Observation:
-        """Never called: the server takes the asynchronous form where there is one."""
-        raise NotImplementedError("use step_async")
+        """Refused, as :meth:`reset` is.
+
+        Raises:
+            EpisodeMisused: always.
+        """
+        raise EpisodeMisused("an episode waits for models: act with step_async")
 
     @property
     def state(self) -> SimiaState:
