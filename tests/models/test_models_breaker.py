@@ -23,12 +23,14 @@ def refused(number: int = 0) -> RequestRefused:
     return RequestRefused(f"http://host refused the request (status 400): no tools for you (request id r{number})")
 
 
-def ask(*answers: Answer, refusals: int = 3, patience_s: float = 0.0) -> list[type[BaseException] | str]:
+def ask(
+    *answers: Answer, refusals: int = 3, patience_s: float = 0.0, probe_s: float = 60.0
+) -> list[type[BaseException] | str]:
     """What came of each of so many requests."""
     came: list[type[BaseException] | str] = []
 
     async def run() -> None:
-        model = BreakingModel(ScriptedModel(list(answers)), refusals=refusals, patience_s=patience_s)
+        model = BreakingModel(ScriptedModel(list(answers)), refusals=refusals, patience_s=patience_s, probe_s=probe_s)
         for number in range(len(answers)):
             request = ChatRequest(
                 model=model.name,
@@ -81,6 +83,35 @@ def test_what_is_about_one_item_never_ends_the_run(error: ModelError) -> None:
 def test_an_endpoint_that_died_ends_the_run_whatever_its_last_words_were() -> None:
     gone: list[Answer] = [ServerFailed("broke"), ServerFailed("refused"), ModelTimeout("slow"), "too late"]
     assert ask(*gone) == [ServerFailed, ServerFailed, EndpointLost, EndpointLost]
+
+
+def test_an_endpoint_that_is_back_is_found_by_one_request_now_and_then() -> None:
+    gone: list[Answer] = [ServerFailed("away")] * 3
+    assert ask(*gone, ServerFailed("still away"), "back", "and again", probe_s=0.0) == [
+        ServerFailed,
+        ServerFailed,
+        EndpointLost,
+        EndpointLost,
+        "back",
+        "and again",
+    ]
+
+
+def test_a_refusal_is_a_sign_of_life_of_an_endpoint_that_was_lost() -> None:
+    gone: list[Answer] = [ServerFailed("away")] * 3
+    assert ask(*gone, refused(), "back", probe_s=0.0)[-2:] == [RequestRefused, "back"]
+
+
+def test_until_then_nobody_asks_an_endpoint_that_was_lost() -> None:
+    model = ScriptedModel(lambda request: ServerFailed("away"))
+    breaking = BreakingModel(model, refusals=1, patience_s=0.0, probe_s=3600.0)
+    request = ChatRequest(model="m", messages=(), sampling=Sampling(temperature=1, max_tokens=9))
+
+    async def run() -> list[object]:
+        return await asyncio.gather(*(breaking.complete(request) for _ in range(5)), return_exceptions=True)
+
+    assert [type(error) for error in asyncio.run(run())] == [EndpointLost] * 5
+    assert len(model.requests) == 1
 
 
 def test_a_short_outage_ends_no_run() -> None:

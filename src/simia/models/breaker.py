@@ -15,6 +15,7 @@ from simia.types import ChatModel, ChatReply, ChatRequest
 
 _REFUSALS = 20
 _PATIENCE_S = 60.0
+_PROBE_S = 60.0
 
 # Ids, times and counts differ from one refusal to the next.
 _VARIES = re.compile(r"\S*\d\S*")
@@ -30,18 +31,28 @@ class BreakingModel:
 
     It gives up as well after so many transient failures in a row, each after all its tries, and over at least
     ``patience_s``: an endpoint that died is waited for as long as one request is tried again, and not once more for
-    each item that is left.
+    each item that is left. Whoever goes on asking nevertheless, as a training does whose episodes are masked, finds it
+    again when it is back: every ``probe_s`` one request is let through, and its answer lets all others through.
     """
 
-    def __init__(self, inner: ChatModel, *, refusals: int = _REFUSALS, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(
+        self,
+        inner: ChatModel,
+        *,
+        refusals: int = _REFUSALS,
+        patience_s: float = _PATIENCE_S,
+        probe_s: float = _PROBE_S,
+    ) -> None:
         self._inner = inner
         self._most = refusals
         self._patience_s = patience_s
+        self._probe_s = probe_s
         self._refused = 0
         self._reason = ""
         self._failed = 0
         self._failing_since = 0.0
         self._broken: ConfigError | EndpointLost | None = None
+        self._probed = 0.0
 
     @property
     def name(self) -> str:
@@ -53,14 +64,15 @@ class BreakingModel:
 
         Raises:
             ConfigError: everything is refused; nothing more is asked.
-            EndpointLost: nothing is answered; nothing more is asked.
+            EndpointLost: nothing is answered; nothing more is asked but now and then.
             ModelError: as the inner model.
         """
-        if self._broken is not None:
+        if self._broken is not None and not self._is_probe():
             raise self._broken
         try:
             reply = await self._inner.complete(request)
         except (RequestRefused, StructuredOutputUnsupported) as error:
+            self._found()
             is_of_one_item = isinstance(error, RequestRefused) and is_about_one_text(error)
             if not is_of_one_item:
                 self._note_refusal(str(error))
@@ -73,7 +85,21 @@ class BreakingModel:
                 raise self._broken from error
             raise
         self._refused = self._failed = 0
+        self._found()
         return reply
+
+    def _is_probe(self) -> bool:
+        """Whether this request is the one that looks whether a lost endpoint is back."""
+        now = asyncio.get_running_loop().time()
+        if not isinstance(self._broken, EndpointLost) or now - self._probed < self._probe_s:
+            return False
+        self._probed = now
+        return True
+
+    def _found(self) -> None:
+        """A lost endpoint is back."""
+        if isinstance(self._broken, EndpointLost):
+            self._broken = None
 
     def _note_refusal(self, words: str) -> None:
         reason = _VARIES.sub("", words)
@@ -92,6 +118,7 @@ class BreakingModel:
         self._failing_since = self._failing_since if self._failed else now
         self._failed += 1
         if self._failed >= self._most and now - self._failing_since >= self._patience_s:
+            self._probed = now
             self._broken = EndpointLost(
                 f"gave up on {self.name!r} after {self._failed} requests in a row without an answer; the last: {words}"
             )
