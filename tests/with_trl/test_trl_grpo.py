@@ -1,6 +1,9 @@
 """Training by TRL in a run folder: what it keeps, how it goes on, and when it gives up."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +13,14 @@ pytest.importorskip("trl", reason="needs the extra 'trl'")
 
 from simia.environment.episodes import EpisodeLog
 from simia.environment.recipe import choose_players
-from simia.errors import ConfigError, ManifestMismatch
+from simia.errors import ConfigError, ManifestMismatch, ServerFailed
+from simia.models.cast import Cast
+from simia.models.choose import ChosenModel
 from simia.store import Run
 from simia.train.curves import read_curves
 from simia.train.grpo import CURVES, Learned, TooMuchMasked, grpo, held_out
 from simia.train.recipe import GrpoRecipe, recipe_of
-from simia.types import Party
+from simia.types import ChatModel, ChatReply, ChatRequest, Party
 from simia.worlds import World
 
 pytestmark = [
@@ -136,6 +141,54 @@ def test_a_simulator_that_always_fails_ends_the_run_with_a_reason_and_no_zero_re
         ]
     assert called
     assert all(episode.is_masked for episode in called)
+
+
+def test_an_outage_of_the_simulator_masks_episodes_and_plays_them_again_but_no_step_dies_of_it(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+) -> None:
+    without_retries = recipe(model__retry_for_s=0, evaluation__tasks=0, environment__tasks=40, learn__steps=6)
+    cast = choose_players(without_retries, {}, lamps)
+    assert cast is not None
+
+    learned = grpo(without_retries, away(cast, since=12, until=24), lamps, tmp_path / "run")
+
+    assert learned.step == 6
+    rows = read_curves(tmp_path / "run" / CURVES)
+    with Run.read(tmp_path / "run") as run:
+        unanswered = {record.episode for record in run.calls if record.error}
+        episodes = {episode.id: episode for _, episode in EpisodeLog(run).iterate()}
+    assert unanswered
+    assert sum(row["reruns"] for row in rows.values()) > 0
+    assert sum(row["masked_infrastructure"] for row in rows.values()) > 0
+    assert rows[6]["masked"] == 0
+    kept = [episodes[one] for one in unanswered & episodes.keys()]
+    assert kept
+    assert all(episode.is_masked and episode.attributed_to is Party.INFRASTRUCTURE for episode in kept)
+
+
+def away(cast: Cast, *, since: int, until: int) -> Cast:
+    """``cast`` with models that answer nothing from request ``since`` to request ``until``."""
+    asked = count()
+
+    class Away:
+        def __init__(self, inner: ChatModel) -> None:
+            self._inner = inner
+            self.name = inner.name
+
+        async def complete(self, request: ChatRequest) -> ChatReply:
+            if since <= next(asked) < until:
+                raise ServerFailed("the endpoint is away")
+            return await self._inner.complete(request)
+
+    def opener(chosen: ChosenModel) -> Callable[[], AbstractAsyncContextManager[ChatModel]]:
+        @asynccontextmanager
+        async def opened() -> AsyncIterator[ChatModel]:
+            async with chosen.open() as model:
+                yield Away(model)
+
+        return opened
+
+    return Cast({role: replace(chosen, _opener=opener(chosen)) for role, chosen in cast.chosen.items()})
 
 
 def test_another_learning_rate_is_another_run(recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path) -> None:
