@@ -41,6 +41,7 @@ boundary where they enter, by :func:`boundary`.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 class SimiaError(Exception):
@@ -97,7 +98,11 @@ class SimulatedUserError(SimulatorError):
 
 
 class JudgeError(SimiaError):
-    """No verdict could be had from a judge; the episode is masked, never scored."""
+    """No verdict could be had from a judge; the episode is masked, never scored. ``votes`` are those there were."""
+
+    def __init__(self, message: str, votes: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.votes = votes
 
 
 class EpisodeMisused(SimiaError):

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from simia import worlds
-from simia.environment.reward import attribute, judged
+from simia.environment.reward import Judgement, attribute, judged
 from simia.environment.reward.known import play
 from simia.environment.tasks import task_of
 from simia.errors import (
@@ -57,7 +57,7 @@ def played(stop: StopReason = StopReason.COMPLETED) -> Played:
     return found.model_copy(update={"trajectory": found.trajectory.model_copy(update={"stop_reason": stop})})
 
 
-def outcome(judge: Judge, episode: Played, detail: str = "") -> tuple[Reward | None, Party, str]:
+def outcome(judge: Judge, episode: Played, detail: str = "") -> Judgement:
     return asyncio.run(judged(episode, judge, detail))
 
 
@@ -71,32 +71,32 @@ def test_a_context_that_was_full_before_the_agent_acted_is_nobodys_fault_of_the_
 
 
 def test_an_end_that_is_the_agents_doing_is_judged() -> None:
-    assert outcome(Judge(RIGHT), played(), "the user left") == (RIGHT, Party.AGENT, "the user left")
+    assert outcome(Judge(RIGHT), played(), "the user left") == Judgement(RIGHT, Party.AGENT, "the user left")
 
 
 @pytest.mark.parametrize("stop", [stop for stop in StopReason if PARTIES[stop] is not Party.AGENT])
 def test_an_end_that_is_not_the_agents_doing_is_masked_and_nobody_is_asked(stop: StopReason) -> None:
     judge = Judge(RIGHT)
 
-    assert outcome(judge, played(stop), "why") == (None, PARTIES[stop], "why")
+    assert outcome(judge, played(stop), "why") == Judgement(None, PARTIES[stop], "why")
     assert judge.times == 0
 
 
 def test_a_masked_episode_says_how_it_ended_where_nobody_said_why() -> None:
-    assert outcome(Judge(RIGHT), played(StopReason.TIMEOUT))[2] == "the episode ended as timeout"
+    assert outcome(Judge(RIGHT), played(StopReason.TIMEOUT)).detail == "the episode ended as timeout"
 
 
 def test_a_judge_without_a_verdict_is_the_judges_fault() -> None:
-    assert outcome(Judge(JudgeError("tied")), played()) == (None, Party.JUDGE, "tied")
+    assert outcome(Judge(JudgeError("tied")), played()) == Judgement(None, Party.JUDGE, "tied")
 
 
 def test_a_model_that_cannot_answer_while_judging_is_the_infrastructures_fault() -> None:
     for error in (ModelTimeout("too late"), ContextOverflow("too long")):
-        assert outcome(Judge(error), played()) == (None, Party.INFRASTRUCTURE, f"while judging: {error}")
+        assert outcome(Judge(error), played()) == Judgement(None, Party.INFRASTRUCTURE, f"while judging: {error}")
 
 
 def test_an_episode_that_nobody_can_judge_is_masked_and_not_zero() -> None:
-    assert outcome(Judge(None), played()) == (None, Party.JUDGE, "nobody could judge it")
+    assert outcome(Judge(None), played()) == Judgement(None, Party.JUDGE, "nobody could judge it")
 
 
 @pytest.mark.parametrize("error", [ConfigError, AuthenticationFailed, ModelNotFound, CostCeilingReached])

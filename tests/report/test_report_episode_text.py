@@ -68,8 +68,11 @@ def test_a_vote_without_a_verdict_is_told(played: Run, episode_of: EpisodeOf) ->
     assert "1  unreadable  temperature 0\n   It was no JSON." in text
 
 
-def test_a_judge_that_gave_no_verdict_is_to_be_read_in_its_calls(text_of: TextOf) -> None:
-    assert "see what the judge answered by --calls" in text_of("judge")
+def test_a_judge_that_gave_no_verdict_is_told_with_its_votes_and_to_be_read_in_its_calls(text_of: TextOf) -> None:
+    text = text_of("judge")
+
+    assert "1  unreadable" in text
+    assert "see what the judge answered by --calls" in text
 
 
 # the talk

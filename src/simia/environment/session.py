@@ -89,13 +89,14 @@ class Session:
             self.cut(StopReason.UNAVAILABLE, "the episode was left before its end")
             played = self.played()
             with on_behalf_of(self.id):
-                reward, party, detail = await judged(played, self._reward, self.environment.detail)
+                judgement = await judged(played, self._reward, self.environment.detail)
             self._episode = Episode(
                 id=self.id,
                 group=self.group,
-                trajectory=played.trajectory.model_copy(update={"reward": reward}),
-                attributed_to=party,
-                detail=detail,
+                trajectory=played.trajectory.model_copy(update={"reward": judgement.reward}),
+                attributed_to=judgement.party,
+                detail=judgement.detail,
+                undecided=judgement.undecided,
                 seconds=round(self.environment.seconds, 4),
             )
         return self._episode

@@ -61,7 +61,7 @@ def render_episode_page(run: Run, episode: Episode) -> str:
         party=episode.attributed_to.value,
         stop=trajectory.stop_reason.value,
         reason="" if reward is None else reward.reason,
-        votes=vote_rows(() if reward is None else reward.votes),
+        votes=vote_rows(episode.votes),
         turns=told.turns,
         tracked=told.changes is not None,
         changes=told.changes or (),

@@ -87,17 +87,16 @@ def _fact(name: str, *values: str, tone: Tone = "") -> Iterator[Line]:
 
 
 def _votes(episode: Episode, *, whole: bool) -> Iterator[Line]:
-    votes = () if episode.reward is None else episode.reward.votes
-    if votes:
+    if episode.votes:
         yield from _section("votes")
-    elif episode.attributed_to is Party.JUDGE and not whole:
-        yield _line(("see what the judge answered by --calls", "faint"))
-    for row in vote_rows(votes):
+    for row in vote_rows(episode.votes):
         said = [row.rule and f"by {row.rule}", row.order, f"temperature {row.temperature}"]
         yield _line(
             (f"{row.verdict:<10}  ", row.tone), (", ".join(filter(None, said)), ""), label=(f"{row.number}  ", "faint")
         )
         yield from _text(row.reason, 3)
+    if episode.attributed_to is Party.JUDGE and not whole:
+        yield _line(("see what the judge answered by --calls", "faint"))
 
 
 def _turn(turn: Turn) -> Iterator[Line]:

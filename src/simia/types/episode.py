@@ -7,7 +7,7 @@ from simia.types.message import AssistantMessage, Message, ToolCall
 from simia.types.seed import Seed
 from simia.types.state import State
 from simia.types.tool import ToolSpec
-from simia.types.trajectory import Reward, StopReason, Trajectory
+from simia.types.trajectory import Reward, StopReason, Trajectory, Vote
 from simia.types.value import Value
 from simia.types.world import Invariant
 
@@ -65,7 +65,8 @@ class Episode(Value):
     agent that it cannot be scored, and ``attributed_to`` and ``detail`` say whose fault it is.
 
     ``id`` is unique in its run; the members of one ``group`` are about the same task and share their simulator's draws.
-    ``seconds`` is how long the environment and the judge took, without the agent.
+    ``seconds`` is how long the environment and the judge took, without the agent. ``undecided`` are the votes of a
+    judge that came to no verdict; those of a verdict stand in the reward.
     """
 
     id: str
@@ -74,6 +75,12 @@ class Episode(Value):
     attributed_to: Party = Party.AGENT
     detail: str = ""
     seconds: float = 0.0
+    undecided: tuple[Vote, ...] = ()
+
+    @property
+    def votes(self) -> tuple[Vote, ...]:
+        """What the judge said, whether it came to a verdict or not."""
+        return self.undecided if self.reward is None else self.reward.votes
 
     @property
     def reward(self) -> Reward | None:

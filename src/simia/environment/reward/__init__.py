@@ -1,6 +1,6 @@
 """What an episode is worth, who says so, and how often who says so is right."""
 
-from simia.environment.reward.attribution import attribute, judged
+from simia.environment.reward.attribution import Judgement, attribute, judged
 from simia.environment.reward.combine import Combined
 from simia.environment.reward.finished import Finished
 from simia.environment.reward.goal import StateGoal
@@ -12,6 +12,7 @@ __all__ = [
     "Combined",
     "Finished",
     "JudgeSettings",
+    "Judgement",
     "PolicyJudge",
     "RewardSettings",
     "StateGoal",

@@ -1,8 +1,10 @@
 """Whose doing the end of an episode is, and its reward, if it is the agent's."""
 
+from typing import NamedTuple
+
 from simia.environment.environment import FATAL
 from simia.errors import JudgeError, ModelError
-from simia.types import AssistantMessage, Party, Played, Reward, RewardFunction, StopReason
+from simia.types import AssistantMessage, Party, Played, Reward, RewardFunction, StopReason, Vote
 
 _PARTIES = {
     StopReason.COMPLETED: Party.AGENT,
@@ -17,6 +19,17 @@ _PARTIES = {
 }
 
 
+class Judgement(NamedTuple):
+    """The reward of an episode, None where it is masked; whose doing its end is; why in words; and the votes of a judge
+    that came to no verdict.
+    """
+
+    reward: Reward | None
+    party: Party
+    detail: str
+    undecided: tuple[Vote, ...] = ()
+
+
 def attribute(stop: StopReason, *, has_acted: bool) -> Party:
     """Whose doing it is that an episode ended by ``stop``.
 
@@ -27,11 +40,8 @@ def attribute(stop: StopReason, *, has_acted: bool) -> Party:
     return _PARTIES[stop]
 
 
-async def judged(played: Played, reward_function: RewardFunction, detail: str = "") -> tuple[Reward | None, Party, str]:
-    """The reward of an episode, whose doing its end is, and why in words.
-
-    The reward is None where the episode is masked. An end that is not the agent's doing is masked without anybody
-    being asked.
+async def judged(played: Played, reward_function: RewardFunction, detail: str = "") -> Judgement:
+    """The judgement of an episode. An end that is not the agent's doing is masked without anybody being asked.
 
     Args:
         detail: why it ended, in the environment's words.
@@ -43,15 +53,15 @@ async def judged(played: Played, reward_function: RewardFunction, detail: str = 
     has_acted = any(isinstance(message, AssistantMessage) for message in trajectory.messages)
     party = attribute(trajectory.stop_reason, has_acted=has_acted)
     if party is not Party.AGENT:
-        return None, party, detail or f"the episode ended as {trajectory.stop_reason.value}"
+        return Judgement(None, party, detail or f"the episode ended as {trajectory.stop_reason.value}")
     try:
         reward = await reward_function(played)
     except FATAL:
         raise
     except JudgeError as cause:
-        return None, Party.JUDGE, str(cause)
+        return Judgement(None, Party.JUDGE, str(cause), cause.votes)
     except ModelError as cause:
-        return None, Party.INFRASTRUCTURE, f"while judging: {cause}"
+        return Judgement(None, Party.INFRASTRUCTURE, f"while judging: {cause}")
     if reward is None:
-        return None, Party.JUDGE, "nobody could judge it"
-    return reward, Party.AGENT, detail
+        return Judgement(None, Party.JUDGE, "nobody could judge it")
+    return Judgement(reward, Party.AGENT, detail)

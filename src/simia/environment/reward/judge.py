@@ -156,10 +156,11 @@ def decided(votes: Collection[Vote]) -> Reward:
     read = [vote for vote in votes if vote.passes is not None]
     if not read or 2 * len(read) < len(votes):
         last = next((vote.reason for vote in reversed(list(votes)) if vote.passes is None), "there is none")
-        raise JudgeError(f"only {len(read)} of {len(votes)} votes of the judge can be read: {last}")
+        raise JudgeError(f"only {len(read)} of {len(votes)} votes of the judge can be read: {last}", tuple(votes))
     passing = sum(vote.passes is True for vote in read)
     if 2 * passing == len(read):
-        raise JudgeError(f"the judge is tied: {passing} of {len(read)} readable votes pass the episode, as many do not")
+        tied = f"the judge is tied: {passing} of {len(read)} readable votes pass the episode, as many do not"
+        raise JudgeError(tied, tuple(votes))
     passes = 2 * passing > len(read)
     most = [vote for vote in read if vote.passes is passes]
     reason = f"{len(most)} of {len(votes)} votes {'pass' if passes else 'fail'} it, by {most[0].rule}: {most[0].reason}"
