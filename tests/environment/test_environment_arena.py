@@ -140,6 +140,7 @@ def test_members_of_a_group_who_do_the_same_get_the_same_answers() -> None:
 
     assert {tuple(shown(episode)) for episode in episodes} == {('{"error":"not now, 0"}',) * 2}
     assert len(model.requests) == 1
+    assert sum(len(episode.remembered) for episode in episodes) == 2 * 8 - 1
 
 
 def test_a_member_that_is_played_again_gets_the_answers_of_its_group() -> None:

@@ -78,6 +78,14 @@ def test_a_judge_that_gave_no_verdict_is_told_with_its_votes_and_to_be_read_in_i
 # the talk
 
 
+def test_an_answer_that_another_of_the_group_was_given_says_so(played: Run, episode_of: EpisodeOf) -> None:
+    episode = episode_of("good").model_copy(update={"remembered": ("call_1",)})
+
+    text = "\n".join(line.text for line in episode_lines(played, episode))
+
+    assert text.count("answered as another of its group") == 1
+
+
 def test_a_fault_an_error_and_a_change_stand_at_their_calls(text_of: TextOf) -> None:
     lines = text_of("good").splitlines()
 

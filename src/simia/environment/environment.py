@@ -71,7 +71,8 @@ class ToolEnvironment:
     that ``dynamics`` goes by.
 
     It holds no lock and no client: thousands may be open on one loop. ``messages`` is the conversation as the agent saw
-    it, ``explained`` the same with every failure explained in full, which is what ``dynamics`` is shown.
+    it, ``explained`` the same with every failure explained in full, which is what ``dynamics`` is shown. ``remembered``
+    are the ids of the calls that were answered as another member of the group was.
 
     Args:
         feedback: how failed calls are explained to the agent.
@@ -96,6 +97,7 @@ class ToolEnvironment:
         self.state: State | None = seed.initial_state
         self.deltas: dict[str, StateDelta] = {}
         self.faults: list[Fault] = []
+        self.remembered: list[str] = []
         self.stop: StopReason | None = None
         self.detail = ""
         self.seconds = 0.0
@@ -228,6 +230,8 @@ class ToolEnvironment:
             )
         if transition.fault is not None:
             self.faults.append(Fault(call_id=call.id, kind=transition.fault))
+        if transition.remembered:
+            self.remembered.append(call.id)
         if transition.delta is not None:
             if self.state is not None:
                 try:

@@ -97,6 +97,7 @@ class Session:
                 attributed_to=judgement.party,
                 detail=judgement.detail,
                 undecided=judgement.undecided,
+                remembered=tuple(self.environment.remembered),
                 seconds=round(self.environment.seconds, 4),
             )
         return self._episode

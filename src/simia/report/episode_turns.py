@@ -40,6 +40,7 @@ class Called:
 
     ``arguments`` is JSON text, or what the agent wrote where ``problem`` says why that cannot be read. ``observation``
     is None where the episode ended before there was one. ``faults`` are the programmed ones that it met.
+    ``remembered``: the answer is the one that another member of the group was given.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Called:
     is_error: bool
     faults: tuple[str, ...]
     changes: tuple[Changed, ...]
+    remembered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def tell(episode: Episode) -> Told:
     Where several calls have one id, changes and faults, which are kept by id, are told at the last of them.
     """
     trajectory = episode.trajectory
-    trail = _Trail(trajectory)
+    trail = _Trail(trajectory, frozenset(episode.remembered))
     turns: list[Turn] = []
     messages = trajectory.messages
     for place, message in enumerate(messages):
@@ -111,7 +113,8 @@ def _results(messages: Sequence[Message], place: int) -> dict[str, list[ToolMess
 class _Trail:
     """The state along the calls of a trajectory."""
 
-    def __init__(self, trajectory: Trajectory) -> None:
+    def __init__(self, trajectory: Trajectory, remembered: frozenset[str]) -> None:
+        self._remembered = remembered
         self.state = trajectory.initial_state
         self._deltas = trajectory.deltas
         self._faults: dict[str, list[str]] = defaultdict(list)
@@ -139,6 +142,7 @@ class _Trail:
             is_error=result is not None and result.is_error,
             faults=tuple(self._faults.get(call.id, ())) if is_last else (),
             changes=changes,
+            remembered=call.id in self._remembered,
         )
 
     def _change(self, delta: StateDelta | None) -> tuple[Changed, ...]:

@@ -50,7 +50,8 @@ class Memo:
                 known = self._known.get(key)
                 if known is None:
                     self.asked += 1
-                    answer = self._known[key] = await self._inner.transition(query)
+                    answer = await self._inner.transition(query)
+                    self._known[key] = answer.model_copy(update={"remembered": True})
                     return answer
         self.hits += 1
         return known

@@ -66,7 +66,8 @@ class Episode(Value):
 
     ``id`` is unique in its run; the members of one ``group`` are about the same task and share their simulator's draws.
     ``seconds`` is how long the environment and the judge took, without the agent. ``undecided`` are the votes of a
-    judge that came to no verdict; those of a verdict stand in the reward.
+    judge that came to no verdict; those of a verdict stand in the reward. ``remembered`` are the ids of the calls that
+    were answered as another member of the group was, without a model being asked again.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Episode(Value):
     detail: str = ""
     seconds: float = 0.0
     undecided: tuple[Vote, ...] = ()
+    remembered: tuple[str, ...] = ()
 
     @property
     def votes(self) -> tuple[Vote, ...]:

@@ -69,13 +69,15 @@ class TransitionQuery(Value):
 
 class Transition(Value):
     """What a call does. ``delta`` None: the answerer keeps no state; an empty delta: nothing changed. ``fault`` is the
-    kind of the programmed fault that stands in the place of the answer, if one does.
+    kind of the programmed fault that stands in the place of the answer, if one does. ``remembered``: nobody was asked,
+    the answer is the one that another member of the group was given.
     """
 
     observation: str
     is_error: bool = False
     delta: StateDelta | None = None
     fault: str | None = None
+    remembered: bool = False
 
 
 class Dynamics(Protocol):
