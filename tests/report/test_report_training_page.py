@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from simia.errors import ConfigError
-from simia.report.step_chart import Series, running_mean, standalone, step_chart
+from simia.report.step_chart import Series, round_ticks, running_mean, standalone, step_chart
 from simia.report.training_page import training_page, write_page
 from simia.store import Manifest, Run
 from simia.train.curves import Curves
@@ -72,3 +72,17 @@ def test_one_value_and_none_can_be_drawn() -> None:
 
 def test_the_line_is_the_mean_of_the_last_values() -> None:
     assert running_mean([(1, 0.0), (2, 1.0), (3, 2.0), (4, 6.0)], 3) == [(1, 0.0), (2, 0.5), (3, 1.0), (4, 3.0)]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.0, 1.0, [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (0.0, 1.72, [0, 0.5, 1, 1.5, 2]),
+        (-0.03, 0.09, [-0.04, -0.02, 0, 0.02, 0.04, 0.06, 0.08, 0.1]),
+        (0.0, 173_000.0, [0, 50_000, 100_000, 150_000, 200_000]),
+        (5.0, 5.0, [5, 5.2, 5.4, 5.6, 5.8, 6]),
+    ],
+)
+def test_an_axis_has_round_numbers_around_its_values(low: float, high: float, ticks: list[float]) -> None:
+    assert round_ticks(low, high) == pytest.approx(ticks)

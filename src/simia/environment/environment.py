@@ -126,7 +126,9 @@ class ToolEnvironment:
         return step if step.stop is not None else step.model_copy(update={"messages": (system, *step.messages)})
 
     async def step(self, message: AssistantMessage) -> Step:
-        """The results of the message's calls, or what the user says to it."""
+        """The results of the message's calls, or what the user says to it. What a call changed is kept under its id, so
+        ids should be unique in the episode, as :func:`simia.environment.rollout.run_episode` sees to.
+        """
         self._demand(_Phase.OPEN)
         past = tuple(self.explained)
         self._add(message)

@@ -1,5 +1,6 @@
 """Figures over the steps of a run, as one drawing: every value as a dot, and their running mean as a line."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -9,6 +10,7 @@ from markupsafe import Markup, escape
 _WIDTH, _HEIGHT = 640, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 12, 28
 _LEGEND = 16
+_SLACK = 1e-9  # so far a bound may be past a round number and still be it
 _TONES = ("one", "two", "three", "four")
 STYLE = (files("simia.report") / "templates" / "training.css").read_text(encoding="utf-8")
 """How the drawings look in a page; a drawing of its own carries it along."""
@@ -26,13 +28,13 @@ class Series:
 
 
 def step_chart(title: str, series: Sequence[Series], *, low: float | None = None, high: float | None = None) -> Markup:
-    """The drawing. Without ``low`` and ``high`` the axis spans the values."""
+    """The drawing. The axis spans round numbers around the values, ``low`` and ``high``."""
     values = [value for one in series for _, value in one.points]
     steps = [step for one in series for step, _ in one.points]
-    bottom = min(values, default=0.0) if low is None else low
-    top = max(values, default=1.0) if high is None else high
-    if top <= bottom:
-        top = bottom + 1.0
+    ticks = round_ticks(
+        min(values, default=0.0) if low is None else low, max(values, default=1.0) if high is None else high
+    )
+    bottom, top = ticks[0], ticks[-1]
     first, last = min(steps, default=0), max(max(steps, default=1), min(steps, default=0) + 1)
 
     head = _TOP + (_LEGEND * len(series) if len(series) > 1 else 0)
@@ -43,7 +45,7 @@ def step_chart(title: str, series: Sequence[Series], *, low: float | None = None
     def y(value: float) -> float:
         return _HEIGHT - _BOTTOM - (value - bottom) / (top - bottom) * (_HEIGHT - head - _BOTTOM)
 
-    parts = [_axes(first, last, bottom, top, head)]
+    parts = [_axes(first, last, ticks, head)]
     for place, one in enumerate(series):
         tone = _TONES[place % len(_TONES)]
         dots = "".join(f'<circle cx="{x(step):.1f}" cy="{y(value):.1f}" r="2"/>' for step, value in one.points)
@@ -77,20 +79,29 @@ def running_mean(points: Sequence[tuple[int, float]], over: int) -> list[tuple[i
     return means
 
 
-def _axes(first: int, last: int, bottom: float, top: float, head: int) -> str:
+def round_ticks(low: float, high: float) -> list[float]:
+    """Four to eight equidistant round numbers, from at most ``low`` to at least ``high``."""
+    if high <= low:
+        high = low + 1.0
+    unit = 10.0 ** math.floor(math.log10((high - low) / 4))
+    step = next(unit * size for size in (1.0, 2.0, 5.0, 10.0) if (high - low) / (unit * size) <= 6)
+    first, last = math.floor(low / step + _SLACK), math.ceil(high / step - _SLACK)
+    return [place * step for place in range(first, last + 1)]
+
+
+def _axes(first: int, last: int, ticks: Sequence[float], head: int) -> str:
     parts = []
-    for quarter in range(5):
-        value = bottom + (top - bottom) * quarter / 4
-        height = _HEIGHT - _BOTTOM - quarter / 4 * (_HEIGHT - head - _BOTTOM)
+    for place, value in enumerate(ticks):
+        height = _HEIGHT - _BOTTOM - place / (len(ticks) - 1) * (_HEIGHT - head - _BOTTOM)
         parts.append(
             f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{height:.1f}" y2="{height:.1f}"/>'
             f'<text x="{_LEFT - 6}" y="{height + 4:.1f}" text-anchor="end">{number_text(value)}</text>'
         )
     for share in (0.0, 0.5, 1.0):
         step = round(first + (last - first) * share)
-        place = _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+        across = _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
         anchor = "start" if share == 0 else "end" if share == 1 else "middle"
-        parts.append(f'<text x="{place:.1f}" y="{_HEIGHT - 8}" text-anchor="{anchor}">step {step}</text>')
+        parts.append(f'<text x="{across:.1f}" y="{_HEIGHT - 8}" text-anchor="{anchor}">step {step}</text>')
     return "".join(parts)
 
 
