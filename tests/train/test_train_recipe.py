@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from simia.errors import ConfigError
-from simia.train.recipe import bundled_recipes, read_recipe
+from simia.train.recipe import bundled_recipes, read_recipe, recipe_of
 
 
 def test_every_bundled_recipe_can_be_read_and_reads_back_from_a_run() -> None:
@@ -57,3 +57,21 @@ def test_a_name_of_a_hub_stays_a_name(tmp_path: Path) -> None:
     )
 
     assert read_recipe(str(tmp_path / "mine.toml"), []).agent.model == "Qwen/Qwen3-0.6B"
+
+
+def test_a_folder_of_the_name_of_a_model_is_not_taken_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "Qwen").mkdir()
+
+    assert read_recipe("tiny", []).agent.model == "tiny"
+    assert read_recipe("tiny", ["agent.model=tiny"]).agent.model == "tiny"
+    recorded = read_recipe("tiny", []).recorded() | {"agent": {"model": "Qwen"}}
+    assert recipe_of(recorded, ["seed=1"]).agent.model == "Qwen"
+
+
+def test_a_model_in_a_folder_may_be_named_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agent").mkdir()
+
+    assert read_recipe("tiny", ["agent.model=agent"]).agent.model == str((tmp_path / "agent").resolve())

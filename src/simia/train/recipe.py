@@ -186,19 +186,27 @@ def read_recipe(name_or_path: str, overrides: list[str]) -> GrpoRecipe:
 
 
 def recipe_of(config: JsonObject, overrides: list[str], origin: str = "the recipe in run.json") -> GrpoRecipe:
-    """The recipe in ``config``, with ``key=value`` words applied.
+    """The recipe in ``config``, with ``key=value`` words applied. A path in one of these is relative to the working
+    directory; one in ``config`` is taken as it stands.
 
     Raises:
         ConfigError: a key or value is wrong; the message names the key.
     """
+    said = with_overrides({}, overrides).get("agent")
     settings = with_overrides(config, overrides)
-    _anchor(settings, Path.cwd())
+    if isinstance(said, dict) and "model" in said:
+        _anchor(settings, Path.cwd())
     return checked(GrpoRecipe, settings, origin)
 
 
 def _anchor(settings: dict[str, Any], folder: Path) -> None:
-    """Make a relative path of a model absolute where a folder stands there; any other name is one of a hub."""
+    """Make a relative path of a model absolute where a folder stands there; "tiny" is never one, and any other name is
+    one of a hub.
+    """
     agent = settings.get("agent")
     model = agent.get("model") if isinstance(agent, dict) else None
-    if isinstance(agent, dict) and isinstance(model, str) and (folder / Path(model).expanduser()).is_dir():
-        agent["model"] = str((folder / Path(model).expanduser()).resolve())
+    if not isinstance(agent, dict) or not isinstance(model, str) or model == TINY:
+        return
+    path = (folder / Path(model).expanduser()).resolve()
+    if path.is_dir():
+        agent["model"] = str(path)
