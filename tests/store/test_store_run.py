@@ -91,6 +91,15 @@ def test_discarding_a_run_leaves_what_is_not_its_own(tmp_path: Path, manifest: M
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
+def test_what_was_made_for_a_run_goes_with_it(tmp_path: Path, manifest: Manifest) -> None:
+    run = Run.create(tmp_path / "run", manifest)
+    (tmp_path / "run/agent/parts").mkdir(parents=True)
+    (tmp_path / "run/agent/parts/weights").write_text("1")
+    (tmp_path / "run/curves.csv").write_text("step")
+    run.discard(also=("agent", "curves.csv", "never-made"))
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_paid_reply_is_never_discarded(tmp_path: Path, manifest: Manifest) -> None:
     with Run.create(tmp_path, manifest) as run:
         asyncio.run(run.replies.put("a" * 64, ChatReply(text="hello", model="m")))

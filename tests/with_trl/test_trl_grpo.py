@@ -1,5 +1,6 @@
 """Training by TRL in a run folder: what it keeps, how it goes on, and when it gives up."""
 
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
@@ -230,8 +231,29 @@ def test_held_out_tasks_are_about_nothing_that_is_trained_on(recipe: Callable[..
     assert not trained_on & {(task.seed.task, str(task.seed.initial_state)) for task in examined}
 
 
-def test_an_agent_that_cannot_be_loaded_is_told_before_anything_is_trained(
-    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+@pytest.mark.parametrize("is_there", [False, True])
+def test_an_agent_that_cannot_be_loaded_leaves_no_folder(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path, is_there: bool
 ) -> None:
+    if is_there:
+        (tmp_path / "nothing").mkdir()
+
     with pytest.raises(ConfigError, match="load the agent"):
         trained(recipe(agent__model=str(tmp_path / "nothing")), lamps, tmp_path / "run")
+
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_start_that_fails_takes_the_agent_that_was_made_for_it_away(
+    recipe: Callable[..., GrpoRecipe], agent: Path, lamps: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made_already(world: World, folder: Path, *, seed: int) -> None:
+        shutil.copytree(agent, folder)
+
+    monkeypatch.setattr("simia.train.tiny.make_tiny", made_already)
+    odd = recipe(agent__model="tiny", agent__lora__targets="nothing")
+
+    with pytest.raises(ConfigError, match="set up the trainer"):
+        trained(odd, lamps, tmp_path / "run")
+
+    assert not (tmp_path / "run").exists()

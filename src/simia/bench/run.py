@@ -17,13 +17,13 @@ from simia.bench.sample import Episode, Sample
 from simia.bench.settings import FREE, GROWING, BenchSettings
 from simia.bench.subjects import ModelSubject, Subject, demand_code
 from simia.bench.suite import SUFFIX, Suite, read_suite, suite_path
-from simia.errors import ConfigError, CostCeilingReached, SimiaError
-from simia.models.adaptive import AdaptiveLimit
+from simia.errors import ConfigError, CostCeilingReached
 from simia.models.address import Address
 from simia.models.cast import Cast
 from simia.models.choose import choose_model
-from simia.models.meter import Meter, MeterTotals
+from simia.models.meter import MeterTotals
 from simia.pipeline import Item, Observer, Silent, run_stage
+from simia.pipeline.metered import MeteredRun, Watch, metered_run
 from simia.prompts import hashes
 from simia.simulate import constrained, tracked
 from simia.store import Counts, Manifest, Run
@@ -34,7 +34,6 @@ ANSWERS = "answers"
 DRIFT = "drift"
 SUITE_FILE = f"suite{SUFFIX}"
 
-_METER_EVERY = 16  # answers between two notes of usage and cost
 _AT_ONCE = 8  # a baseline waits for nobody
 
 
@@ -160,7 +159,7 @@ async def measure(
     resume: bool = False,
     observer: Observer | None = None,
     stop: asyncio.Event | None = None,
-    watch: Callable[[Meter, AdaptiveLimit], None] | None = None,
+    watch: Watch | None = None,
 ) -> Measured:
     """Ask everything that the run in ``folder`` still lacks.
 
@@ -168,26 +167,22 @@ async def measure(
         StoreError: the run folder; see :class:`simia.store.Run`.
         ModelError: the model is gone; what was answered is kept.
     """
-    manifest = examination.manifest()
-    opened = Run.resume(folder, manifest, free=FREE, growing=GROWING) if resume else Run.create(folder, manifest)
-    measured = Measured(folder)
-    with opened as run:
-        work = _Work(examination, run, observer or Silent(), stop)
+    manifest, cast, measured = examination.manifest(), examination.cast, Measured(folder)
+    with metered_run(
+        folder, manifest, cast, resume=resume, free=FREE, growing=GROWING, own=(SUITE_FILE,), watch=watch
+    ) as metered:
         try:
             if not (folder / SUITE_FILE).exists():
                 with disk(examination.suite_file, "read"):
                     content = examination.suite_file.read_bytes()
                 write_atomically(folder / SUITE_FILE, content)
-            await work.do(measured, watch)
+            await _Work(examination, metered, observer or Silent(), stop, measured).do()
         except CostCeilingReached as reached:
             measured.ceiling = reached
-            for name in run.stream_names():
-                measured.stages.setdefault(name, run.stream(name).counts())
-        except SimiaError:
-            if not resume and run.is_empty:
-                (folder / SUITE_FILE).unlink(missing_ok=True)
-                run.discard()
-            raise
+            for name in metered.run.stream_names():
+                measured.stages.setdefault(name, metered.run.stream(name).counts())
+        if cast is not None:
+            measured.totals = metered.meter.totals()
     return measured
 
 
@@ -201,58 +196,45 @@ def _suite_file(name: str, resumed: Path | None) -> Path:
         return copy
 
 
+@dataclass(frozen=True)
 class _Work:
-    def __init__(self, examination: Examination, run: Run, observer: Observer, stop: asyncio.Event | None) -> None:
-        self._examination = examination
-        self._run = run
-        self._observer = observer
-        self._stop = stop
-        self._meter = Meter(run.load_meter())
+    examination: Examination
+    metered: MeteredRun
+    observer: Observer
+    stop: asyncio.Event | None
+    measured: Measured
 
-    async def do(self, measured: Measured, watch: Callable[[Meter, AdaptiveLimit], None] | None) -> None:
-        cast = self._examination.cast
-        subject = self._examination.baseline
-        if subject is not None:
-            await self._ask(subject, _AT_ONCE, measured)
+    async def do(self) -> None:
+        examination, cast, baseline = self.examination, self.examination.cast, self.examination.baseline
+        if baseline is not None:
+            await self._ask(baseline, _AT_ONCE)
             return
         assert cast is not None
-        self._meter.catch_up(self._run.replies.usage(), cast.price_of)
-        limit = AdaptiveLimit(cast.main.settings.max_in_flight)
-        if watch is not None:
-            watch(self._meter, limit)
-        async with cast.opened(self._meter, self._run.replies, limit=limit) as models:
-            subject = ModelSubject(models["model"], self._examination.suite, self._examination.settings)
-            try:
-                await self._ask(subject, cast.in_flight, measured)
-            finally:
-                self._run.save_meter(self._meter.as_dict())
-                measured.totals = self._meter.totals()
+        async with self.metered.models() as models:
+            await self._ask(ModelSubject(models["model"], examination.suite, examination.settings), cast.in_flight)
 
-    async def _ask(self, subject: Subject, in_flight: int, measured: Measured) -> None:
-        settings, suite = self._examination.settings, self._examination.suite
+    async def _ask(self, subject: Subject, in_flight: int) -> None:
+        settings, suite, stages = self.examination.settings, self.examination.suite, self.measured.stages
         hidden = settings.setting == "hidden"
         asked = list(questions.items(suite, settings.limit))
-        measured.stages[ANSWERS] = await run_stage(
-            _Answers(subject, self._note),
+        stages[ANSWERS] = await run_stage(
+            _Answers(subject, self.metered.settled),
             asked,
-            self._run.stream(ANSWERS),
+            self.metered.run.stream(ANSWERS),
             in_flight=in_flight,
-            observer=self._observer,
-            stop=self._stop,
+            observer=self.observer,
+            stop=self.stop,
         )
-        if not settings.drift or measured.interrupted:
+        if not settings.drift or self.measured.interrupted:
             return
-        measured.stages[DRIFT] = await run_stage(
+        stages[DRIFT] = await run_stage(
             _Drift(subject, hidden=hidden),
             list(questions.episode_items(suite, settings.drift)),
-            self._run.stream(DRIFT),
+            self.metered.run.stream(DRIFT),
             in_flight=in_flight,
-            observer=self._observer,
-            stop=self._stop,
+            observer=self.observer,
+            stop=self.stop,
         )
-
-    def _note(self) -> None:
-        self._run.save_meter(self._meter.as_dict())
 
 
 class _Answers:
@@ -260,16 +242,13 @@ class _Answers:
 
     name = ANSWERS
 
-    def __init__(self, subject: Subject, note: Callable[[], None]) -> None:
+    def __init__(self, subject: Subject, answered: Callable[[], None]) -> None:
         self._subject = subject
-        self._note = note
-        self._answered = 0
+        self._answered = answered
 
     async def __call__(self, item: Item[Sample]) -> Outcome[Prediction]:
         prediction = await self._subject.answer(item.value)
-        self._answered += 1
-        if self._answered % _METER_EVERY == 0:
-            self._note()
+        self._answered()
         return Kept(prediction)
 
 

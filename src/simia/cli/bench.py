@@ -2,8 +2,8 @@
 
 import os
 import shlex
-import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,11 +12,11 @@ import typer
 from simia.cli import bench_collect, bench_data, bench_fidelity, bench_report
 from simia.cli.bench_report import SUITE_HELP, print_table
 from simia.cli.console import examples, result, result_facts, say
-from simia.cli.errors import ExitCode, exit_code_of, tell
-from simia.cli.resuming import all_words, demand_folder, recorded, same_command, without_ceiling
+from simia.cli.resuming import all_words, demand_folder, recorded, same_command
 from simia.cli.summary import tell_examples
-from simia.cli.synth import MaxCostOption, QuietOption
-from simia.errors import ConfigError, CorruptStream, ManifestMismatch, RunLocked, SimiaError
+from simia.cli.synth import DryRunOption, MaxCostOption, QuietOption, ResumeOption, RunOption
+from simia.cli.taking import Taking
+from simia.errors import ConfigError
 
 if TYPE_CHECKING:
     from simia.bench.run import Examination, Measured
@@ -67,22 +67,14 @@ def run(
     boxed: Annotated[
         bool, typer.Option("--boxed", help="Send broken answers back, as simia's own simulators do.")
     ] = False,
-    folder: Annotated[
-        Path | None, typer.Option("--run", metavar="DIR", help="The folder of the run.", show_default=False)
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Only check the settings and estimate tokens and cost; with --resume of what the run still lacks.",
-        ),
-    ] = False,
+    folder: RunOption = None,
+    resume: ResumeOption = False,
+    dry_run: DryRunOption = False,
     max_cost: MaxCostOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Ask a simulator every sample of a suite. Exit code 1 where some were not answered."""
-    from simia.bench.run import Examination
+    from simia.bench.run import Examination, measure
     from simia.bench.settings import BenchSettings
     from simia.config import checked, with_overrides
     from simia.worlds.door import open_world
@@ -104,43 +96,16 @@ def run(
     if dry_run or folder is None:
         _rehearse(examination, resumed, quiet=quiet)
         return
-    _take(examination, folder, resume=resume, quiet=quiet)
+    taking = Taking(folder, same_command("--resume"), "what was answered")
+    measured = taking.run(partial(measure, examination, folder, resume=resume), settings.model.max_cost, quiet=quiet)
+    _conclude(measured, taking)
 
 
-def _take(examination: "Examination", folder: Path, *, resume: bool, quiet: bool) -> None:
-    from simia.bench.run import measure
-    from simia.cli.board import Board
-    from simia.cli.progress import ModelSide, shown
-    from simia.cli.stopping import Aborted, run_until_stopped
-
-    board, model_side = Board(), ModelSide(examination.settings.model.max_cost)
-    again = same_command("--resume")
-    began_s = time.monotonic()
-    try:
-        with shown(board, model_side, quiet=quiet):
-            measured = run_until_stopped(
-                lambda stop: measure(
-                    examination, folder, resume=resume, observer=board, stop=stop, watch=model_side.watch
-                )
-            )
-    except (RunLocked, ManifestMismatch, ConfigError):
-        raise
-    except SimiaError as error:
-        tell(error)
-        if (folder / "run.json").exists() and not isinstance(error, CorruptStream):
-            say(f"what was answered is in {folder}; go on with: {shlex.join(again)}")
-        raise typer.Exit(exit_code_of(error)) from error
-    except Aborted:
-        say(f"stopped at once; what was answered is in {folder}; go on with: {shlex.join(again)}")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
-    _conclude(measured, folder, again, time.monotonic() - began_s)
-
-
-def _conclude(measured: "Measured", folder: Path, again: list[str], took_s: float) -> None:
+def _conclude(measured: "Measured", taking: Taking) -> None:
     from simia.bench import leaderboard
     from simia.bench.results import read_results
-    from simia.cli.progress import clock_text, usage_line
 
+    folder = measured.folder
     results = read_results(folder)
     if results.verdicts:
         for table in (leaderboard.leaderboard([results]), leaderboard.drift_table([results])):
@@ -149,21 +114,16 @@ def _conclude(measured: "Measured", folder: Path, again: list[str], took_s: floa
         problems = ", ".join(f"{word} {count}" for word, count in results.problems().items())
         if problems:
             say(f"answers that could not be read or applied: {problems}")
-    usage = usage_line(measured.totals)
-    result(f"took {clock_text(took_s)}" + (f"; used: {usage}" if usage else ""))
+    result(taking.took_text(measured.totals))
     result(f"run: {folder} (simia bench report {shlex.quote(str(folder))} --html bench.html)")
     if measured.ceiling is not None:
-        tell(measured.ceiling)
-        say(f"go on with a higher ceiling in the place of USD: {shlex.join(without_ceiling(again))} --max-cost USD")
-        raise typer.Exit(exit_code_of(measured.ceiling))
+        taking.leave_at_ceiling(measured.ceiling)
     if measured.interrupted:
-        say(f"stopped; go on with: {shlex.join(again)}")
-        raise typer.Exit(ExitCode.INTERRUPTED)
+        taking.leave_stopped()
     if measured.failed:
         tell_examples(folder, measured.stages)
         what = "samples or episodes" if results.settings.drift else "samples"
-        say(f"{measured.failed:,} {what} were not answered; try them again with: {shlex.join(again)}")
-        raise typer.Exit(ExitCode.SOME_FAILED)
+        taking.leave_failed(f"{measured.failed:,} {what} were not answered")
 
 
 def _tell_limits(examination: "Examination") -> None:

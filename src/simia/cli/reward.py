@@ -1,8 +1,7 @@
 """``simia reward``: whether a reward can be trusted."""
 
 import os
-import shlex
-import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +9,12 @@ import typer
 
 from simia.cli.bench_report import print_table
 from simia.cli.console import examples, result, result_facts, say
-from simia.cli.errors import ExitCode, exit_code_of, tell
 from simia.cli.files import write_text
-from simia.cli.resuming import all_words, demand_folder, recorded, same_command, without_ceiling
+from simia.cli.resuming import all_words, demand_folder, recorded, same_command
 from simia.cli.summary import tell_examples
-from simia.cli.synth import MaxCostOption, ModelOption, QuietOption
-from simia.errors import ConfigError, CorruptStream, ManifestMismatch, RunLocked, SimiaError
+from simia.cli.synth import DryRunOption, MaxCostOption, ModelOption, QuietOption, ResumeOption, RunOption
+from simia.cli.taking import Taking
+from simia.errors import ConfigError
 
 if TYPE_CHECKING:
     from simia.environment.reward.calibration_run import Measured, Trial
@@ -60,17 +59,9 @@ def calibrate(
         int | None, typer.Option(min=1, help="So many votes of the judge on each episode. [3]", show_default=False)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Draws the tasks and the episodes. [0]", show_default=False)] = None,
-    folder: Annotated[
-        Path | None, typer.Option("--run", metavar="DIR", help="The folder of the run.", show_default=False)
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Only check the settings and estimate tokens and cost; with --resume of what the run still lacks.",
-        ),
-    ] = False,
+    folder: RunOption = None,
+    resume: ResumeOption = False,
+    dry_run: DryRunOption = False,
     max_cost: MaxCostOption = None,
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write every figure as JSON.", show_default=False)
@@ -86,7 +77,7 @@ def calibrate(
     """
     from simia.cli.stopping import run_loop
     from simia.config import checked, with_overrides
-    from simia.environment.reward.calibration_run import CalibrationSettings, Trial, judging_cast
+    from simia.environment.reward.calibration_run import CalibrationSettings, Trial, judging_cast, measure
     from simia.worlds.door import open_world
 
     if folder is None and (resume or not dry_run):
@@ -106,35 +97,10 @@ def calibrate(
     if dry_run or folder is None:
         _rehearse(trial, folder if resume else None, quiet=quiet)
         return
-    began_s = time.monotonic()
-    measured = _take(trial, folder, resume=resume, quiet=quiet)
+    taking = Taking(folder, same_command("--resume"), "what was judged")
+    measured = taking.run(partial(measure, trial, folder, resume=resume), settings.model.max_cost, quiet=quiet)
     _write(measured, trial, as_json, markdown)
-    _conclude(measured, folder, time.monotonic() - began_s)
-
-
-def _take(trial: "Trial", folder: Path, *, resume: bool, quiet: bool) -> "Measured":
-    from simia.cli.board import Board
-    from simia.cli.progress import ModelSide, shown
-    from simia.cli.stopping import Aborted, run_until_stopped
-    from simia.environment.reward.calibration_run import measure
-
-    board, model_side = Board(), ModelSide(trial.settings.model.max_cost)
-    again = shlex.join(same_command("--resume"))
-    try:
-        with shown(board, model_side, quiet=quiet):
-            return run_until_stopped(
-                lambda stop: measure(trial, folder, resume=resume, observer=board, stop=stop, watch=model_side.watch)
-            )
-    except (RunLocked, ManifestMismatch, ConfigError):
-        raise
-    except SimiaError as error:
-        tell(error)
-        if (folder / "run.json").exists() and not isinstance(error, CorruptStream):
-            say(f"what was judged is in {folder}; go on with: {again}")
-        raise typer.Exit(exit_code_of(error)) from error
-    except Aborted:
-        say(f"stopped at once; what was judged is in {folder}; go on with: {again}")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    _conclude(measured, taking)
 
 
 def _write(measured: "Measured", trial: "Trial", as_json: Path | None, markdown: Path | None) -> None:
@@ -156,25 +122,18 @@ def _write(measured: "Measured", trial: "Trial", as_json: Path | None, markdown:
             result(str(path))
 
 
-def _conclude(measured: "Measured", folder: Path, took_s: float) -> None:
-    from simia.cli.progress import clock_text, usage_line
+def _conclude(measured: "Measured", taking: Taking) -> None:
     from simia.environment.reward.calibration_run import VERDICTS
 
-    usage = usage_line(measured.totals)
-    result(f"took {clock_text(took_s)}" + (f"; used: {usage}" if usage else ""))
-    result(f"run: {folder}")
-    again = same_command("--resume")
+    result(taking.took_text(measured.totals))
+    result(f"run: {taking.folder}")
     if measured.ceiling is not None:
-        tell(measured.ceiling)
-        say(f"go on with a higher ceiling in the place of USD: {shlex.join(without_ceiling(again))} --max-cost USD")
-        raise typer.Exit(exit_code_of(measured.ceiling))
+        taking.leave_at_ceiling(measured.ceiling)
     if measured.counts.interrupted:
-        say(f"stopped; go on with: {shlex.join(again)}")
-        raise typer.Exit(ExitCode.INTERRUPTED)
+        taking.leave_stopped()
     if measured.counts.failed:
-        tell_examples(folder, {VERDICTS: measured.counts})
-        say(f"{measured.counts.failed:,} episodes were not judged; try them again with: {shlex.join(again)}")
-        raise typer.Exit(ExitCode.SOME_FAILED)
+        tell_examples(taking.folder, {VERDICTS: measured.counts})
+        taking.leave_failed(f"{measured.counts.failed:,} episodes were not judged")
 
 
 def _rehearse(trial: "Trial", resumed: Path | None, *, quiet: bool) -> None:

@@ -65,15 +65,22 @@ def _signals(stop: asyncio.Event, task: "asyncio.Task[Any]") -> Iterator[_State]
         # Both calls above schedule; a sleeping loop must wake up to see it.
         loop.call_soon_threadsafe(lambda: None)
 
+    with signals_to(on_signal):
+        yield state
+
+
+@contextmanager
+def signals_to(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM go to ``handler`` while the block runs. Nothing changes outside of the main thread."""
     if threading.current_thread() is not threading.main_thread():
-        yield state
+        yield
         return
-    before = {sign: signal.signal(sign, on_signal) for sign in (signal.SIGINT, signal.SIGTERM)}
+    before = {sign: signal.signal(sign, handler) for sign in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield state
+        yield
     finally:
-        for sign, handler in before.items():
-            signal.signal(sign, handler)
+        for sign, former in before.items():
+            signal.signal(sign, former)
 
 
 def run_loop(work: Coroutine[Any, Any, T]) -> T:

@@ -1,20 +1,20 @@
 """``simia synth``: from seeds to training files; and its stages one by one."""
 
 import os
-import shlex
-import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from simia.cli.console import examples, say
-from simia.cli.errors import ExitCode, exit_code_of, tell
+from simia.cli.errors import ExitCode
 from simia.cli.rehearsal import rehearse, say_models
-from simia.cli.resuming import all_words, demand_folder, same_command, without_ceiling
+from simia.cli.resuming import all_words, demand_folder, same_command
 from simia.cli.runs import open_run
 from simia.cli.summary import may_pass, print_summary, tell_examples
-from simia.errors import ConfigError, CorruptStream, ManifestMismatch, RunLocked, SimiaError
+from simia.cli.taking import Taking
+from simia.errors import ConfigError
 
 if TYPE_CHECKING:
     from simia.models.cast import Cast
@@ -52,6 +52,17 @@ RecipeArgument = Annotated[
 WordsArgument = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE]", help="Settings, for example count=50 simulate.mode=turns."),
+]
+RunOption = Annotated[
+    Path | None, typer.Option("--run", metavar="DIR", help="The folder of the run.", show_default=False)
+]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")]
+DryRunOption = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Only check the settings and estimate tokens and cost; with --resume of what the run still lacks.",
+    ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 ModelOption = Annotated[
@@ -91,10 +102,8 @@ def add_to(app: typer.Typer) -> None:
 def synth(
     recipe: RecipeArgument,
     words: WordsArgument = None,
-    run: Annotated[
-        Path | None, typer.Option("--run", metavar="DIR", help="The folder of the run.", show_default=False)
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+    run: RunOption = None,
+    resume: ResumeOption = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -178,9 +187,6 @@ def _take(
     again: list[str],
 ) -> None:
     """Take the stages, show them, say what came of it, and leave with the exit code that fits."""
-    from simia.cli.board import Board
-    from simia.cli.progress import ModelSide, shown
-    from simia.cli.stopping import Aborted, run_until_stopped
     from simia.synthesis.cast import settled
     from simia.synthesis.run import synthesise
 
@@ -188,49 +194,19 @@ def _take(
         say_models(cast)
         if settled(recipe, cast).simulate.profile == "small":
             say("small model: short prompts and replies (simulate.profile=full for the others)")
-    board, model_side = Board(), ModelSide(recipe.model.max_cost)
-    began_s = time.monotonic()
-    try:
-        with shown(board, model_side, quiet=quiet):
-            summary = run_until_stopped(
-                lambda stop: synthesise(
-                    recipe,
-                    cast,
-                    folder,
-                    resume=resume,
-                    stages=stages,
-                    observer=board,
-                    stop=stop,
-                    watch=model_side.watch,
-                )
-            )
-    except (RunLocked, ManifestMismatch, ConfigError):
-        raise
-    except SimiaError as error:
-        tell(error)
-        if (folder / "run.json").exists() and not isinstance(error, CorruptStream):
-            say(f"what was made is in {folder}; go on with: {shlex.join(again)}")
-        raise typer.Exit(exit_code_of(error)) from error
-    except Aborted:
-        if (folder / "run.json").exists():
-            say(f"stopped at once; what was answered is in {folder}; go on with: {shlex.join(again)}")
-        else:
-            say("stopped at once; nothing was made")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
-    print_summary(summary, time.monotonic() - began_s)
+    taking = Taking(folder, again, "what was made", "what was answered")
+    work = partial(synthesise, recipe, cast, folder, resume=resume, stages=stages)
+    summary = taking.run(work, recipe.model.max_cost, quiet=quiet)
+    print_summary(summary, taking.took_s)
     if summary.interrupted or any(counts.interrupted for counts in summary.stages.values()):
-        say(f"stopped; go on with: {shlex.join(again)}")
-        raise typer.Exit(ExitCode.INTERRUPTED)
+        taking.leave_stopped()
     tell_examples(folder, summary.stages)
     if summary.ceiling is not None:
-        tell(summary.ceiling)
-        say(f"go on with a higher ceiling in the place of USD: {shlex.join(without_ceiling(again))} --max-cost USD")
-        raise typer.Exit(exit_code_of(summary.ceiling))
+        taking.leave_at_ceiling(summary.ceiling)
     if summary.failed:
         if may_pass(folder, summary.stages):
-            say(f"{summary.failed:,} items failed; try them again with: {shlex.join(again)}")
-        else:
-            say(f"{summary.failed:,} items failed, and would fail again in the same way: see above for what to do")
+            taking.leave_failed(f"{summary.failed:,} items failed")
+        say(f"{summary.failed:,} items failed, and would fail again in the same way: see above for what to do")
         raise typer.Exit(ExitCode.SOME_FAILED)
     is_empty = summary.exported is not None and not summary.exported.records
     if is_empty or any(counts.seen and not counts.kept for counts in summary.stages.values()):

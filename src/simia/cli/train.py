@@ -2,8 +2,6 @@
 
 import os
 import shlex
-import signal
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simia.cli.console import examples, result, result_facts, say
-from simia.cli.errors import ExitCode, exit_code_of, tell
-from simia.cli.resuming import all_words, demand_folder, recorded, same_command, without_ceiling
-from simia.cli.synth import MaxCostOption, ModelOption, QuietOption
-from simia.errors import ConfigError, CostCeilingReached, ManifestMismatch, RunLocked, SimiaError
+from simia.cli.errors import ExitCode
+from simia.cli.resuming import all_words, demand_folder, recorded, same_command
+from simia.cli.synth import MaxCostOption, ModelOption, QuietOption, RunOption
+from simia.cli.taking import Taking
+from simia.errors import ConfigError
 
 if TYPE_CHECKING:
     from simia.models.cast import Cast
@@ -50,9 +49,7 @@ def grpo(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]", help="Settings, for example learn.steps=20.")
     ] = None,
-    run: Annotated[
-        Path | None, typer.Option("--run", metavar="DIR", help="The folder of the run.", show_default=False)
-    ] = None,
+    run: RunOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in the folder from its last checkpoint.")
     ] = False,
@@ -113,26 +110,19 @@ def _rehearse(recipe: "GrpoRecipe") -> None:
 def _take(
     recipe: "GrpoRecipe", cast: "Cast | None", world: "World | None", folder: Path, *, resume: bool, quiet: bool
 ) -> None:
-    from simia.models.adaptive import AdaptiveLimit
-    from simia.models.meter import Meter
     from simia.train.grpo import grpo as learn
 
     # Threads of torch that wait by spinning take the processor from whoever else works on this machine, and several of
     # them from each other. Read when torch is imported, which nobody has done yet.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    again = shlex.join(same_command("--resume"))
-    began_s = time.monotonic()
-    meters: list[Meter] = []
-
-    def watched(meter: Meter, limit: AdaptiveLimit) -> None:
-        meters.append(meter)
+    taking = Taking(folder, same_command("--resume"), "what was learned up to the last checkpoint")
 
     def row(step: int, figures: Mapping[str, float]) -> None:
         if not quiet:
             say(_row_text(step, recipe.learn.steps, figures))
 
     try:
-        with _stopping() as stop:
+        with taking.telling(), _stopping() as stop:
             learned = learn(
                 recipe,
                 cast,
@@ -142,29 +132,14 @@ def _take(
                 should_stop=lambda: bool(stop),
                 on_row=row,
                 on_wait=lambda error, wait_s: say(f"trying again in {wait_s:.0f} s: {error}") if wait_s > 5 else None,
-                watch=watched,
             )
-    except (RunLocked, ManifestMismatch, ConfigError):
-        raise
-    except CostCeilingReached as error:
-        tell(error)
-        say(
-            f"go on with a higher ceiling in the place of USD: {shlex.join(without_ceiling(same_command('--resume')))} "
-            "--max-cost USD"
-        )
-        raise typer.Exit(exit_code_of(error)) from error
-    except SimiaError as error:
-        tell(error)
-        say(f"what was learned up to the last checkpoint is in {folder}; go on with: {again}")
-        raise typer.Exit(exit_code_of(error)) from error
     except KeyboardInterrupt:
-        say(f"stopped at once; go on from the last checkpoint with: {again}")
+        say(f"stopped at once; go on from the last checkpoint with: {shlex.join(taking.again)}")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
-    _conclude(learned, recipe, again, time.monotonic() - began_s)
+    _conclude(learned, recipe, taking)
 
 
-def _conclude(learned: "Learned", recipe: "GrpoRecipe", again: str, took_s: float) -> None:
-    from simia.cli.progress import clock_text, usage_line
+def _conclude(learned: "Learned", recipe: "GrpoRecipe", taking: Taking) -> None:
     from simia.report.training_page import write_page
 
     page = write_page(learned.folder)
@@ -172,14 +147,12 @@ def _conclude(learned: "Learned", recipe: "GrpoRecipe", again: str, took_s: floa
         if name in learned.after:
             before = f"{learned.before[name]:.0%} before, " if name in learned.before else ""
             result(f"success on held-out tasks {told}: {before}{learned.after[name]:.0%} after step {learned.step:,}")
-    usage = usage_line(learned.totals) if learned.totals is not None else ""
     masked = f", {learned.masked:,} masked" if learned.masked else ""
-    result(f"{learned.episodes:,} episodes{masked}; took {clock_text(took_s)}" + (f"; used: {usage}" if usage else ""))
+    result(f"{learned.episodes:,} episodes{masked}; {taking.took_text(learned.totals)}")
     result(f"run: {learned.folder} (agent in {learned.folder / 'model'}, curves in {learned.folder / 'curves.csv'})")
     result(f"page: {page}")
     if learned.interrupted:
-        say(f"stopped after step {learned.step:,} of {recipe.learn.steps:,}; go on with: {again}")
-        raise typer.Exit(ExitCode.INTERRUPTED)
+        taking.leave_stopped(f"stopped after step {learned.step:,} of {recipe.learn.steps:,}")
 
 
 def _row_text(step: int, steps: int, figures: Mapping[str, float]) -> str:
@@ -201,6 +174,8 @@ def _row_text(step: int, steps: int, figures: Mapping[str, float]) -> str:
 @contextmanager
 def _stopping() -> Iterator[list[int]]:
     """A list that the first Ctrl-C, or SIGTERM, puts something into; the second one interrupts at once."""
+    from simia.cli.stopping import signals_to
+
     asked: list[int] = []
 
     def on_signal(number: int, frame: FrameType | None) -> None:
@@ -209,9 +184,5 @@ def _stopping() -> Iterator[list[int]]:
             raise KeyboardInterrupt
         say("stopping after this step, with a checkpoint; Ctrl-C again to stop at once")
 
-    before = {sign: signal.signal(sign, on_signal) for sign in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with signals_to(on_signal):
         yield asked
-    finally:
-        for sign, handler in before.items():
-            signal.signal(sign, handler)

@@ -2,12 +2,12 @@
 
 import tempfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from simia import __version__
-from simia.environment.arena import prompts_of
+from simia.environment.arena import Arena, prompts_of
 from simia.environment.episodes import EPISODES
 from simia.environment.recipe import FREE, ArenaRecipe, open_arena
 from simia.environment.serving import Episodes
@@ -15,6 +15,7 @@ from simia.environment.tasks import seed_tasks, world_tasks
 from simia.errors import TransientModelError
 from simia.models.cast import Cast
 from simia.models.meter import Meter
+from simia.pipeline.metered import MeteredRun
 from simia.prompts import hashes
 from simia.store import Manifest, Run
 from simia.store.replies import kept_replies
@@ -59,31 +60,36 @@ async def open_episodes(
     is_new = not (folder / "run.json").exists()
     manifest = manifest_of(recipe, cast, world)
     with Run.create(folder, manifest) if is_new else Run.resume(folder, manifest, free=FREE, growing=GROWING) as run:
-        meter = Meter(run.load_meter())
-        if cast is not None:
-            meter.catch_up(run.replies.usage(), cast.price_of)
-        opening = open_arena(
-            recipe,
-            cast,
-            world,
-            meter=meter,
-            journal=run.replies,
-            sink=run.calls,
-            run_name=manifest.run,
-            on_wait=on_wait,
-        )
-
-        def note() -> None:
-            run.save_meter(meter.as_dict())
-
+        metered = MeteredRun(run, cast)
         try:
-            async with opening as arena, _settled(Episodes(arena, run, note)) as episodes:
+            async with (
+                kept_arena(recipe, world, metered, on_wait) as arena,
+                _settled(Episodes(arena, run, metered.note)) as episodes,
+            ):
                 yield episodes
         finally:
             if is_new and run.is_unpaid and not run.stream(EPISODES).counts().seen:
                 run.discard()  # it was begun in vain
             else:
-                note()
+                metered.note()
+
+
+def kept_arena(
+    recipe: ArenaRecipe, world: World | None, metered: MeteredRun, on_wait: OnWait | None = None
+) -> AbstractAsyncContextManager[Arena]:
+    """The arena of ``recipe``, played by the cast of a run, whose folder keeps all that its models are asked."""
+    run = metered.run
+    return open_arena(
+        recipe,
+        metered.cast,
+        world,
+        meter=metered.meter,
+        journal=run.replies,
+        sink=run.calls,
+        run_name=run.manifest.run,
+        on_wait=on_wait,
+        limit=metered.limit,
+    )
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -240,8 +241,10 @@ class Run:
         """Whether no reply was paid for and no stage kept anything."""
         return self.is_unpaid and not any(self.stream(name).counts().kept for name in self.stream_names())
 
-    def discard(self) -> None:
+    def discard(self, also: Collection[str] = ()) -> None:
         """Close the run and remove it, and its folder if nothing else is in it: for one that was begun in vain.
+
+        ``also`` are names of files and folders that were made in it for the run, to go with all that is in them.
 
         Raises:
             StoreError: the run was opened for reading, a reply was paid for, or a file cannot be removed.
@@ -266,6 +269,11 @@ class Run:
             with disk(self.folder, "remove"):
                 for path in (*streams.glob("*.jsonl"), *(self.folder / name for name in names)):
                     path.unlink(missing_ok=True)
+                for path in (self.folder / name for name in also):
+                    if path.is_dir():
+                        shutil.rmtree(path)
+                    else:
+                        path.unlink(missing_ok=True)
             for folder in (streams, self.folder):
                 with suppress(OSError):  # something of the user's is in it
                     folder.rmdir()

@@ -1,16 +1,15 @@
 """The run of a recipe: four stages over one run folder, each of which can be taken alone and resumed."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simia.errors import AuthenticationFailed, ConfigError, CostCeilingReached, ModelNotFound, SimiaError, StoreError
-from simia.models.adaptive import AdaptiveLimit
+from simia.errors import AuthenticationFailed, ConfigError, CostCeilingReached, ModelNotFound, StoreError
 from simia.models.cast import Cast
-from simia.models.meter import Meter, MeterTotals
+from simia.models.meter import MeterTotals
 from simia.pipeline import Observer, Silent
-from simia.store import Counts, Run
+from simia.pipeline.metered import MeteredRun, Watch, metered_run
+from simia.store import Counts
 from simia.synthesis.cast import settled
 from simia.synthesis.export import ExportReport, ExportStopped, check_formats
 from simia.synthesis.manifest import ASKING, STAGES, manifest_of, manifest_to_resume
@@ -18,7 +17,7 @@ from simia.synthesis.postprocess import Postprocess
 from simia.synthesis.recipe import FREE, GROWING, Recipe
 from simia.synthesis.sources import seed_items
 from simia.synthesis.stages import Context, export_run, generate, postprocess, prefilter_seeds
-from simia.types import WorldSpec
+from simia.types import ChatModel, WorldSpec
 
 _OF_THE_RECIPE = (AuthenticationFailed, ConfigError, ModelNotFound)
 
@@ -56,7 +55,7 @@ async def synthesise(
     stages: tuple[str, ...] = STAGES,
     observer: Observer | None = None,
     stop: asyncio.Event | None = None,
-    watch: Callable[[Meter, AdaptiveLimit], None] | None = None,
+    watch: Watch | None = None,
 ) -> Summary:
     """Take the recipe through ``stages`` in ``folder``. ``watch`` is given the meter and the limit to show them.
 
@@ -78,35 +77,25 @@ async def synthesise(
     demand_usable(recipe, cast, stages)
     if resume:
         manifest = manifest_to_resume(recipe, cast, folder, stages)
-        opened = Run.resume(folder, manifest, free=FREE, growing=GROWING)
     else:
         next(iter(seed_items(recipe.seeds)), None)  # what cannot be read at all is told before there is a folder
-        opened = Run.create(folder, manifest_of(recipe, cast))
+        manifest = manifest_of(recipe, cast)
     summary = Summary(folder)
-    with opened as run:
-        meter = Meter(run.load_meter())
-        if resume:
-            meter.catch_up(run.replies.usage(), cast.price_of)
-        limit = AdaptiveLimit(cast.main.settings.max_in_flight)
-        if watch is not None:
-            watch(meter, limit)
-        context = Context(recipe, cast, run, meter, observer or Silent(), stop, limit)
-        try:
-            await _take(context, stages, summary)
-        except SimiaError as error:
-            is_corrected_anew = isinstance(error, _OF_THE_RECIPE) and run.is_unpaid
-            if not resume and (is_corrected_anew or run.is_empty):
-                run.discard()
-            raise
-        summary.totals = meter.totals()
+    with metered_run(
+        folder, manifest, cast, resume=resume, free=FREE, growing=GROWING, begins_anew=_OF_THE_RECIPE, watch=watch
+    ) as metered:
+        context = Context(recipe, cast, metered.run, metered.meter, observer or Silent(), stop)
+        await _take(context, metered, stages, summary)
+        summary.totals = metered.meter.totals()
     return summary
 
 
-async def _take(context: Context, stages: tuple[str, ...], summary: Summary) -> None:
+async def _take(context: Context, metered: MeteredRun, stages: tuple[str, ...], summary: Summary) -> None:
     run = context.run
     if ASKING & set(stages):
         try:
-            await _with_models(context, stages, summary)
+            async with metered.models() as models:
+                await _ask(context, models, stages, summary)
         except CostCeilingReached as reached:
             summary.ceiling = reached
             made = [stage for stage in stages if stage in ASKING and stage in run.stream_names()]
@@ -141,16 +130,12 @@ def _no_world(world_id: str) -> WorldSpec:
     raise StoreError(f"no run holds the world {world_id} yet")
 
 
-async def _with_models(context: Context, stages: tuple[str, ...], summary: Summary) -> None:
-    async with context.cast.opened(context.meter, context.run.replies, limit=context.limit) as models:
-        try:
-            if "prefilter" in stages:
-                summary.stages["prefilter"] = await prefilter_seeds(context, models)
-                summary.interrupted = summary.stages["prefilter"].interrupted
-                if "generate" in stages and not context.run.stream("generate").counts().seen:
-                    summary.unread_seeds = summary.stages["prefilter"].failed
-            if "generate" in stages and not summary.interrupted and not summary.unread_seeds:
-                summary.stages["generate"], summary.late_seeds = await generate(context, models)
-                summary.interrupted = summary.stages["generate"].interrupted
-        finally:
-            context.run.save_meter(context.meter.as_dict())
+async def _ask(context: Context, models: dict[str, ChatModel], stages: tuple[str, ...], summary: Summary) -> None:
+    if "prefilter" in stages:
+        summary.stages["prefilter"] = await prefilter_seeds(context, models)
+        summary.interrupted = summary.stages["prefilter"].interrupted
+        if "generate" in stages and not context.run.stream("generate").counts().seen:
+            summary.unread_seeds = summary.stages["prefilter"].failed
+    if "generate" in stages and not summary.interrupted and not summary.unread_seeds:
+        summary.stages["generate"], summary.late_seeds = await generate(context, models)
+        summary.interrupted = summary.stages["generate"].interrupted

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from simia.errors import ConfigError, RecordError
-from simia.models.adaptive import AdaptiveLimit
 from simia.models.cast import Cast
 from simia.models.meter import Meter
 from simia.pipeline import Item, Observer, Pass, Stage, run_pass, run_stage
@@ -35,7 +34,6 @@ class Context:
     meter: Meter
     observer: Observer
     stop: asyncio.Event | None
-    limit: AdaptiveLimit
 
 
 class _Prefilter:

@@ -11,12 +11,12 @@ from simia import __version__
 from simia.environment.arena import Arena, prompts_of
 from simia.environment.episodes import EpisodeLog
 from simia.environment.loop_thread import LoopThread
-from simia.environment.recipe import open_arena
+from simia.environment.serving_run import kept_arena
 from simia.environment.tasks import world_tasks
 from simia.errors import ConfigError, ExtraMissing, SimiaError, TransientModelError
-from simia.models.adaptive import AdaptiveLimit
 from simia.models.cast import Cast
-from simia.models.meter import Meter, MeterTotals
+from simia.models.meter import MeterTotals
+from simia.pipeline.metered import MeteredRun, metered_run
 from simia.prompts import hashes
 from simia.store import Manifest, Run
 from simia.store.calls import CallRecord
@@ -27,6 +27,10 @@ from simia.types import Episode, Message, Task, content_id
 from simia.worlds import World
 
 CURVES = "curves.csv"
+_AGENT = "agent"
+_OWN = (CURVES, _AGENT, "checkpoints", "tensorboard")
+"""What a start makes in the folder beside the run's own files, before a step is taken."""
+
 _HELD_OUT = 1_000_003
 """How far the seed of held-out tasks lies from that of the training's."""
 
@@ -95,9 +99,10 @@ def grpo(
     should_stop: Callable[[], bool] = lambda: False,
     on_row: Callable[[int, Mapping[str, float]], None] = lambda step, row: None,
     on_wait: Callable[[TransientModelError, float], None] | None = None,
-    watch: Callable[[Meter, AdaptiveLimit], None] | None = None,
 ) -> Learned:
     """Train the agent of ``recipe`` in ``folder``, or go on with the training there from its last checkpoint.
+
+    A new run that fails before an episode was kept or a reply paid for leaves no folder.
 
     Args:
         should_stop: asked after every step; true saves a checkpoint and ends the run.
@@ -112,38 +117,15 @@ def grpo(
     demand_trl()
     manifest = manifest_of(recipe, cast, world)
     growing = GROWING if recipe.learn.schedule == "constant" else frozenset[str]()
-    opened = Run.resume(folder, manifest, free=FREE, growing=growing) if resume else Run.create(folder, manifest)
-    with opened as run, LoopThread() as loop:
-        meter = Meter(run.load_meter())
-        if cast is not None:
-            meter.catch_up(run.replies.usage(), cast.price_of)
+    opening = metered_run(folder, manifest, cast, resume=resume, free=FREE, growing=growing, own=_OWN)
+    with opening as metered, LoopThread() as loop:
         stack = AsyncExitStack()
-        limit = None if cast is None else AdaptiveLimit(cast.main.settings.max_in_flight)
-        if watch is not None and limit is not None:
-            watch(meter, limit)
-
-        async def enter() -> Arena:
-            return await stack.enter_async_context(
-                open_arena(
-                    recipe,
-                    cast,
-                    world,
-                    meter=meter,
-                    journal=run.replies,
-                    sink=run.calls,
-                    run_name=recipe.name,
-                    on_wait=on_wait,
-                    limit=limit,
-                )
-            )
-
-        arena = loop.run(enter())
+        arena = loop.run(stack.enter_async_context(kept_arena(recipe, world, metered, on_wait)))
         try:
-            training = _Training(recipe, arena, world, run, loop, meter, should_stop, on_row)
-            return training.take()
+            return _Training(recipe, arena, world, metered, loop, should_stop, on_row).take()
         finally:
             loop.run(stack.aclose())
-            run.save_meter(meter.as_dict())
+            metered.note()
 
 
 class _Training:
@@ -154,25 +136,24 @@ class _Training:
         recipe: GrpoRecipe,
         arena: Arena,
         world: World | None,
-        run: Run,
+        metered: MeteredRun,
         loop: LoopThread,
-        meter: Meter,
         should_stop: Callable[[], bool],
         on_row: Callable[[int, Mapping[str, float]], None],
     ) -> None:
         self._recipe = recipe
         self._arena = arena
         self._world = world
-        self._run = run
+        self._metered = metered
+        self._run = metered.run
         self._loop = loop
-        self._meter = meter
         self._should_stop = should_stop
         self._on_row = on_row
         self._spec = next(iter(arena.tasks.values())).seed.world
-        self._curves = Curves(run.folder / CURVES)
-        self._episodes = EpisodeLog(run)
-        self._learned = Learned(run.folder)
-        self._used = meter.totals()
+        self._curves = Curves(self._run.folder / CURVES)
+        self._episodes = EpisodeLog(self._run)
+        self._learned = Learned(self._run.folder)
+        self._used = metered.meter.totals()
         self._error: SimiaError | None = None
 
     def take(self) -> Learned:
@@ -207,7 +188,7 @@ class _Training:
             raise self._error
         if not self._learned.interrupted:
             self._learned.after = self._examine(self._learned.step)
-        self._learned.totals = self._meter.totals()
+        self._learned.totals = self._metered.meter.totals()
         return self._learned
 
     def batch(self, step: int, mode: str, episodes: Sequence[Episode], seconds: float) -> None:
@@ -220,10 +201,10 @@ class _Training:
             await self._run.commit()
 
         self._loop.run(keep())
-        self._run.save_meter(self._meter.as_dict())
+        self._metered.note()
         if mode != "train":
             return
-        used = self._meter.totals()
+        used = self._metered.meter.totals()
         # A step is counted when it is over; what is played now belongs to the one that comes.
         figures = {**figures_of(episodes, seconds), **usage_between(self._used, used)}
         self._used = used
@@ -315,7 +296,7 @@ class _Training:
         model = self._recipe.agent.model
         if model != TINY:
             return model
-        folder = self._run.folder / "agent"
+        folder = self._run.folder / _AGENT
         if not (folder / "config.json").exists():
             from simia.train.tiny import make_tiny
 

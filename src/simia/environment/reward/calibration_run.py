@@ -13,16 +13,16 @@ from simia.config import Name, Settings, checked
 from simia.environment.reward.calibration import Calibration, Verdict, judged_by
 from simia.environment.reward.judge import PROMPTS, JudgeSettings, PolicyJudge
 from simia.environment.reward.known import KINDS, KnownEpisode, known_episodes
-from simia.errors import CostCeilingReached, SimiaError
-from simia.models.adaptive import AdaptiveLimit
+from simia.errors import CostCeilingReached
 from simia.models.address import Address
 from simia.models.cast import Cast
 from simia.models.choose import choose_model
-from simia.models.meter import Meter, MeterTotals
+from simia.models.meter import MeterTotals
 from simia.models.scripted import ScriptedModel
 from simia.models.settings import OPERATIONAL, ModelSettings
 from simia.models.tokens import estimate_prompt
 from simia.pipeline import Item, Observer, Silent, run_stage
+from simia.pipeline.metered import MeteredRun, Watch, metered_run
 from simia.prompts import hashes
 from simia.store import Counts, Manifest, Run
 from simia.types import JsonObject, Kept, Outcome, Usage, content_id
@@ -35,7 +35,6 @@ FREE = frozenset(f"config.model.{key}" for key in OPERATIONAL)
 GROWING = frozenset({"config.tasks"})
 """Keys whose number may be larger in a resumed run."""
 
-_METER_EVERY = 8  # verdicts between two notes of usage and cost
 _RENDERED = 60
 _VERDICT_TOKENS = 90
 
@@ -151,7 +150,7 @@ async def measure(
     resume: bool = False,
     observer: Observer | None = None,
     stop: asyncio.Event | None = None,
-    watch: Callable[[Meter, AdaptiveLimit], None] | None = None,
+    watch: Watch | None = None,
 ) -> Measured:
     """Ask about every episode that the run in ``folder`` has no verdict on.
 
@@ -159,22 +158,16 @@ async def measure(
         StoreError: the run folder; see :class:`simia.store.Run`.
         ModelError: the model is gone; what was answered is kept.
     """
-    manifest = trial.manifest()
-    opened = Run.resume(folder, manifest, free=FREE, growing=GROWING) if resume else Run.create(folder, manifest)
     ceiling: CostCeilingReached | None = None
-    with opened as run:
-        meter = Meter(run.load_meter())
-        meter.catch_up(run.replies.usage(), trial.cast.price_of)
+    with metered_run(
+        folder, trial.manifest(), trial.cast, resume=resume, free=FREE, growing=GROWING, watch=watch
+    ) as metered:
         try:
-            counts = await _judge(trial, run, meter, observer or Silent(), stop, watch)
+            counts = await _judge(trial, metered, observer or Silent(), stop)
         except CostCeilingReached as reached:
             ceiling = reached
-            counts = run.stream(VERDICTS).counts()
-        except SimiaError:
-            if not resume and run.is_empty:
-                run.discard()
-            raise
-        return Measured(_calibration(run, trial.settings.seed), counts, meter.totals(), ceiling)
+            counts = metered.run.stream(VERDICTS).counts()
+        return Measured(_calibration(metered.run, trial.settings.seed), counts, metered.meter.totals(), ceiling)
 
 
 def read_calibration(folder: Path) -> Calibration:
@@ -238,30 +231,16 @@ def _missing(trial: Trial, resumed: Path | None) -> list[Item[KnownEpisode]]:
         return [item for item in trial.episodes if not run.stream(VERDICTS).is_done(item.ordinal)]
 
 
-async def _judge(
-    trial: Trial,
-    run: Run,
-    meter: Meter,
-    observer: Observer,
-    stop: asyncio.Event | None,
-    watch: Callable[[Meter, AdaptiveLimit], None] | None,
-) -> Counts:
-    limit = AdaptiveLimit(trial.cast.main.settings.max_in_flight)
-    if watch is not None:
-        watch(meter, limit)
-    async with trial.cast.opened(meter, run.replies, limit=limit) as models:
-        stage = _Verdicts(PolicyJudge(models["judge"], trial.settings.judge), lambda: run.save_meter(meter.as_dict()))
-        try:
-            return await run_stage(
-                stage,
-                trial.episodes,
-                run.stream(VERDICTS),
-                in_flight=trial.cast.in_flight,
-                observer=observer,
-                stop=stop,
-            )
-        finally:
-            run.save_meter(meter.as_dict())
+async def _judge(trial: Trial, metered: MeteredRun, observer: Observer, stop: asyncio.Event | None) -> Counts:
+    async with metered.models() as models:
+        return await run_stage(
+            _Verdicts(PolicyJudge(models["judge"], trial.settings.judge), metered.settled),
+            trial.episodes,
+            metered.run.stream(VERDICTS),
+            in_flight=trial.cast.in_flight,
+            observer=observer,
+            stop=stop,
+        )
 
 
 class _Verdicts:
@@ -269,16 +248,13 @@ class _Verdicts:
 
     name = VERDICTS
 
-    def __init__(self, judge: PolicyJudge, note: Callable[[], None]) -> None:
+    def __init__(self, judge: PolicyJudge, settled: Callable[[], None]) -> None:
         self._judge = judge
-        self._note = note
-        self._settled = 0
+        self._settled = settled
 
     async def __call__(self, item: Item[KnownEpisode]) -> Outcome[Verdict]:
         verdict = await judged_by(self._judge, item.value)
-        self._settled += 1
-        if self._settled % _METER_EVERY == 0:
-            self._note()
+        self._settled()
         return Kept(verdict)
 
 
