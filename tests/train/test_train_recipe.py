@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from simia.errors import ConfigError
+from simia.train.beginning import manifest_of
 from simia.train.recipe import bundled_recipes, read_recipe, recipe_of
 
 
@@ -75,3 +76,19 @@ def test_a_model_in_a_folder_may_be_named_on_the_command_line(tmp_path: Path, mo
     (tmp_path / "agent").mkdir()
 
     assert read_recipe("tiny", ["agent.model=agent"]).agent.model == str((tmp_path / "agent").resolve())
+
+
+def test_fewer_tasks_than_a_step_plays_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"a step plays 8 different tasks .* not 4"):
+        read_recipe("tiny", ["environment.tasks=4"])
+
+
+def test_a_training_on_seeds_is_made_from_all_of_them_and_carries_their_licences() -> None:
+    judged = ["environment.reward.parts={judge=1.0}", "learn.groups=2", "learn.micro_batch=4"]
+    config = {"name": "n", "environment": {"seeds": "bundled:shop", "tasks": 3}, "agent": {"model": "some/model"}}
+    three = manifest_of(recipe_of(config, judged), None, None)
+    two = manifest_of(recipe_of(config, [*judged, "environment.tasks=2"]), None, None)
+
+    assert three.licences
+    assert three.seeds.keys() == {"bundled:shop"}
+    assert three.seeds != two.seeds

@@ -19,7 +19,8 @@ from simia.models.cast import Cast
 from simia.models.choose import ChosenModel
 from simia.store import Run
 from simia.train.curves import read_curves
-from simia.train.grpo import CURVES, Learned, TooMuchMasked, grpo, held_out
+from simia.train.examination import held_out
+from simia.train.grpo import CURVES, Learned, TooMuchMasked, grpo
 from simia.train.recipe import GrpoRecipe, recipe_of
 from simia.types import ChatModel, ChatReply, ChatRequest, Party
 from simia.worlds import World
@@ -86,7 +87,9 @@ def test_a_run_keeps_every_episode_every_call_and_a_row_a_step(
         asked = {(record.episode, record.role) for record in run.calls}
     played = [one for one in ids if one.startswith("train/")]
     assert len(played) == 4 * 2 * 4
-    assert {(one, "agent") for one in ids} <= asked
+    for kind in ("trained", "executed"):  # before and after
+        assert len([one for one in ids if one.startswith(f"eval-{kind}/")]) == 2 * 4
+    assert {(one, "agent") for one in ids} == {(one, role) for one, role in asked if role == "agent"}
     rows = read_curves(tmp_path / "run" / CURVES)
     assert sorted(rows) == [0, 1, 2, 3, 4]
     assert all({"reward", "success", "turns", "masked", "loss"} <= rows[step].keys() for step in (1, 2, 3, 4))
@@ -216,7 +219,7 @@ def test_more_steps_of_a_falling_learning_rate_are_another_run(
     falling = {"evaluation__tasks": 0, "learn__schedule": "linear"}
     trained(recipe(learn__steps=2, **falling), lamps, tmp_path / "run")
 
-    with pytest.raises(ManifestMismatch, match="steps"):
+    with pytest.raises(ManifestMismatch, match=r"falls to 0 at step 2 .* learn\.steps"):
         trained(recipe(learn__steps=3, **falling), lamps, tmp_path / "run", resume=True)
 
 
@@ -257,3 +260,26 @@ def test_a_start_that_fails_takes_the_agent_that_was_made_for_it_away(
         trained(odd, lamps, tmp_path / "run")
 
     assert not (tmp_path / "run").exists()
+
+
+def test_seeds_that_are_too_few_for_a_step_are_told_and_leave_no_folder(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+) -> None:
+    few = recipe(learn__groups=40, learn__micro_batch=8, evaluation__tasks=0, environment__tasks=40)
+    settings = few.environment.model_copy(update={"tasks": 8})
+
+    with pytest.raises(ConfigError, match=r"a step plays 40 different tasks .* there are 8"):
+        trained(few.model_copy(update={"environment": settings}), lamps, tmp_path / "run")
+
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_an_examination_used_belongs_to_no_step(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+) -> None:
+    trained(recipe(learn__steps=1, evaluation__tasks=30), lamps, tmp_path / "run")
+
+    with Run.read(tmp_path / "run") as run:
+        asked = [record for record in run.calls if record.episode.startswith("train/") and record.role == "tools"]
+    paid = sum(record.usage.prompt_tokens for record in asked)
+    assert read_curves(tmp_path / "run" / CURVES)[1]["prompt_tokens"] <= paid

@@ -36,7 +36,7 @@ def _group() -> None:
 @app.command(
     epilog=examples(
         "simia train grpo tiny --run runs/tiny",
-        "simia train grpo tiny --run runs/tiny --resume learn.steps=200",
+        "simia train grpo shop.toml --run runs/shop --resume learn.steps=200",
         "simia train grpo mine.toml --run runs/mine --model gpt-4.1-mini --max-cost 20",
         "simia train grpo mine.toml --dry-run",
     )
@@ -66,7 +66,7 @@ def grpo(
     after the step at hand. Exit code 1 where the run stopped early.
     """
     from simia.environment.recipe import choose_players, world_of
-    from simia.train.grpo import demand_trl
+    from simia.train.beginning import demand_trl
     from simia.train.recipe import read_recipe, recipe_of
     from simia.worlds.door import open_world
 
@@ -146,7 +146,10 @@ def _conclude(learned: "Learned", recipe: "GrpoRecipe", taking: Taking) -> None:
     for name, told in (("trained", "in the environment of the training"), ("executed", "in the executable world")):
         if name in learned.after:
             before = f"{learned.before[name]:.0%} before, " if name in learned.before else ""
-            result(f"success on held-out tasks {told}: {before}{learned.after[name]:.0%} after step {learned.step:,}")
+            lost = f" ({learned.unscored[name]:.0%} masked)" if name in learned.unscored else ""
+            result(
+                f"success on held-out tasks {told}: {before}{learned.after[name]:.0%} after step {learned.step:,}{lost}"
+            )
     masked = f", {learned.masked:,} masked" if learned.masked else ""
     result(f"{learned.episodes:,} episodes{masked}; {taking.took_text(learned.totals)}")
     result(f"run: {learned.folder} (agent in {learned.folder / 'model'}, curves in {learned.folder / 'curves.csv'})")

@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -27,6 +28,16 @@ class LoopThread:
             return future.result()
         finally:
             future.cancel()  # where the caller was interrupted; what is done stays as it is
+
+    @contextmanager
+    def opened(self, resource: AbstractAsyncContextManager[T]) -> Iterator[T]:
+        """``resource``, opened and closed on the loop, for the length of a ``with`` block."""
+        stack = AsyncExitStack()
+        value = self.run(stack.enter_async_context(resource))
+        try:
+            yield value
+        finally:
+            self.run(stack.aclose())
 
     def __enter__(self) -> Self:
         self._thread.start()

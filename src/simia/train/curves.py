@@ -34,12 +34,15 @@ COLUMNS = (
     "clipped",
     "learning_rate",
     "trained_success",
+    "trained_masked",
     "executed_success",
+    "executed_masked",
 )
 """What a row holds. ``reward`` and ``success`` are means over scored episodes; ``masked`` with its parts and
 ``truncated`` are shares of all that were played. ``prompt_tokens`` to ``cost`` are of the models behind the
 environment, of this step; ``trained_success`` and ``executed_success`` of held-out tasks, in the environment of the
-training and in the executable world. An empty cell says that nothing was measured.
+training and in the executable world, beside the share of them that could not be scored. An empty cell says that nothing
+was measured.
 """
 
 

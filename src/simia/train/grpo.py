@@ -1,38 +1,32 @@
 """A training run in a folder: the arena, the trainer, the curves, the checkpoints, and what it takes to go on."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import accumulate
 from pathlib import Path
 
-from simia import __version__
-from simia.environment.arena import Arena, prompts_of
+from simia.environment.arena import Arena
 from simia.environment.episodes import EpisodeLog
 from simia.environment.loop_thread import LoopThread
 from simia.environment.serving_run import kept_arena
-from simia.environment.tasks import world_tasks
-from simia.errors import ConfigError, ExtraMissing, SimiaError, TransientModelError
+from simia.errors import ConfigError, SimiaError, TransientModelError
 from simia.models.cast import Cast
 from simia.models.meter import MeterTotals
 from simia.pipeline.metered import MeteredRun, metered_run
-from simia.prompts import hashes
-from simia.store import Manifest, Run
+from simia.store import Run
 from simia.store.calls import CallRecord
+from simia.train.beginning import demand_same_length, demand_tasks, demand_trl, manifest_of
 from simia.train.curves import Curves
+from simia.train.examination import MODES, Examination
 from simia.train.recipe import FREE, GROWING, TINY, GrpoRecipe
 from simia.train.tally import figures_of, usage_between
-from simia.types import Episode, Message, Task, content_id
+from simia.types import Episode, Message
 from simia.worlds import World
 
 CURVES = "curves.csv"
 _AGENT = "agent"
 _OWN = (CURVES, _AGENT, "checkpoints", "tensorboard")
 """What a start makes in the folder beside the run's own files, before a step is taken."""
-
-_HELD_OUT = 1_000_003
-"""How far the seed of held-out tasks lies from that of the training's."""
 
 _FROM_TRL = {
     "reward": "reward",
@@ -56,7 +50,7 @@ class TooMuchMasked(SimiaError):
 @dataclass
 class Learned:
     """What a run came to. ``before`` and ``after`` are the success on held-out tasks by name of the environment:
-    ``trained`` or ``executed``.
+    ``trained`` or ``executed``, ``unscored`` the share of the last examination that could not be scored, where any.
     """
 
     folder: Path
@@ -67,26 +61,7 @@ class Learned:
     after: dict[str, float] = field(default_factory=dict)
     masked: int = 0
     episodes: int = 0
-
-
-def manifest_of(recipe: GrpoRecipe, cast: Cast | None, world: World | None) -> Manifest:
-    """What a run of ``recipe`` is made from.
-
-    Raises:
-        ConfigError: a base URL holds a secret.
-    """
-    spec = {} if world is None else {f"world {world.spec.name}": world.spec.content_id}
-    return Manifest(
-        run=recipe.name,
-        version=__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        config=recipe.recorded(),
-        prompts=hashes(prompts_of(recipe.environment)),
-        seeds=spec,
-        licences=() if world is None else (world.spec.licence,),
-        model="programs" if cast is None else cast.names,
-        model_reason="no model plays the environment" if cast is None else "; ".join(cast.reasons),
-    )
+    unscored: dict[str, float] = field(default_factory=dict)
 
 
 def grpo(
@@ -116,15 +91,16 @@ def grpo(
     """
     demand_trl()
     manifest = manifest_of(recipe, cast, world)
+    if resume:
+        demand_same_length(recipe, folder)
     growing = GROWING if recipe.learn.schedule == "constant" else frozenset[str]()
     opening = metered_run(folder, manifest, cast, resume=resume, free=FREE, growing=growing, own=_OWN)
     with opening as metered, LoopThread() as loop:
-        stack = AsyncExitStack()
-        arena = loop.run(stack.enter_async_context(kept_arena(recipe, world, metered, on_wait)))
         try:
-            return _Training(recipe, arena, world, metered, loop, should_stop, on_row).take()
+            with loop.opened(kept_arena(recipe, world, metered, on_wait)) as arena:
+                demand_tasks(len(arena.tasks), recipe)
+                return _Training(recipe, arena, world, metered, loop, should_stop, on_row).take()
         finally:
-            loop.run(stack.aclose())
             metered.note()
 
 
@@ -149,7 +125,8 @@ class _Training:
         self._loop = loop
         self._should_stop = should_stop
         self._on_row = on_row
-        self._spec = next(iter(arena.tasks.values())).seed.world
+        self._worlds = {task.seed.world.content_id: task.seed.world for task in arena.tasks.values()}
+        self._examination = Examination(recipe, world, arena, loop, _Sink(metered.run, loop))
         self._curves = Curves(self._run.folder / CURVES)
         self._episodes = EpisodeLog(self._run)
         self._learned = Learned(self._run.folder)
@@ -186,6 +163,10 @@ class _Training:
             trl_trainer.train(trainer, self._run.folder, None if found is None else found[0])
         if self._error is not None:
             raise self._error
+        if self._learned.step < learn.steps and not self._learned.interrupted:
+            raise SimiaError(
+                f"the trainer ended after step {self._learned.step:,} of {learn.steps:,} and does not say why"
+            )
         if not self._learned.interrupted:
             self._learned.after = self._examine(self._learned.step)
         self._learned.totals = self._metered.meter.totals()
@@ -197,7 +178,7 @@ class _Training:
         async def keep() -> None:
             start = self._first_ordinal(step, mode)
             for place, episode in enumerate(episodes):
-                await self._episodes.append(start + place, episode, self._spec)
+                await self._episodes.append(start + place, episode, self._worlds[episode.trajectory.world])
             await self._run.commit()
 
         self._loop.run(keep())
@@ -217,7 +198,7 @@ class _Training:
         that a step that is taken once more after a resume writes over what it wrote.
         """
         learn, examined = self._recipe.learn, self._recipe.evaluation.tasks
-        widths = {"train": learn.groups * learn.group_size, "eval-trained": examined, "eval-executed": examined}
+        widths = {"train": learn.groups * learn.group_size, **dict.fromkeys(MODES, examined)}
         begins = dict(zip(widths, accumulate(widths.values(), initial=0), strict=False))
         return (step * sum(widths.values()) + begins[mode]) * (1 + learn.reruns)
 
@@ -256,41 +237,14 @@ class _Training:
         )
 
     def _examine(self, step: int) -> dict[str, float]:
-        """The success on held-out tasks: in the environment of the training, and executed."""
-        from simia.environment.adapters.trl import TrlSpec
-        from simia.train.trl_trainer import answering
-
-        evaluation, environment = self._recipe.evaluation, self._recipe.environment
-        if not evaluation.tasks or self._world is None:
-            return {}
-        tasks = held_out(self._world, self._recipe)
-        arenas = {"trained": self._arena.with_tasks(tasks)}
-        if environment.dynamics != "executable":
-            arenas["executed"] = self._arena.executed(tasks)
-        rates: dict[str, float] = {}
-        for name, arena in arenas.items():
-            spec = TrlSpec(
-                arena,
-                self._loop,
-                floor=1,
-                reruns=self._recipe.learn.reruns,
-                turn_tokens=self._recipe.learn.turn_tokens,
-                sink=_Sink(self._run, self._loop),
-                mode=f"eval-{name}",
-                agent_name=self._recipe.agent.model,
-            )
-            rewards = answering(
-                self._trainer,
-                spec,
-                [task.id for task in tasks],
-                seed=self._recipe.seed,
-                temperature=evaluation.temperature,
-            )
-            scored = [reward for reward in rewards if reward is not None]
-            if scored:
-                rates[name] = sum(reward >= 1 for reward in scored) / len(scored)
-        self._curves.put(step, {f"{name}_success": rate for name, rate in rates.items()})
-        return rates
+        """The success on held-out tasks by name of the environment."""
+        figures = self._examination.take(self._trainer, self)
+        self._used = self._metered.meter.totals()  # what it took belongs to no step
+        self._curves.put(step, figures)
+        for name in ("trained", "executed"):
+            if figures.get(f"{name}_masked"):
+                self._learned.unscored[name] = figures[f"{name}_masked"]
+        return {name: figures[f"{name}_success"] for name in ("trained", "executed") if f"{name}_success" in figures}
 
     def _agent_folder(self) -> str:
         model = self._recipe.agent.model
@@ -320,34 +274,3 @@ class _Sink:
             self._run.calls.put(record, messages)
 
         self._loop.run(kept())
-
-
-def held_out(world: World, recipe: GrpoRecipe) -> list[Task]:
-    """Tasks of ``world`` for examinations: none of them is about what a task of the training is about."""
-    environment = recipe.environment
-    trained = {_matter(task) for task in world_tasks(world, environment.tasks, environment.task_seed)}
-    wanted: list[Task] = []
-    for task in world_tasks(world, 20 * recipe.evaluation.tasks, environment.task_seed + _HELD_OUT):
-        if _matter(task) not in trained:
-            wanted.append(task)
-            if len(wanted) == recipe.evaluation.tasks:
-                break
-    if not wanted:
-        raise ConfigError(f"the world {world.spec.name} has no task that is not trained on: lower environment.tasks")
-    return wanted
-
-
-def _matter(task: Task) -> str:
-    return content_id([task.seed.task, task.seed.initial_state])
-
-
-def demand_trl() -> None:
-    """Make sure that the extra ``trl`` is there, before anything is begun.
-
-    Raises:
-        ExtraMissing: it is not.
-    """
-    from importlib.util import find_spec
-
-    if any(find_spec(name) is None for name in ("torch", "transformers", "trl", "datasets", "peft", "accelerate")):
-        raise ExtraMissing("trl", "training an agent")

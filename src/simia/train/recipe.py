@@ -142,9 +142,14 @@ class GrpoRecipe(ArenaRecipe):
     evaluation: EvaluationSettings = EvaluationSettings()
 
     @model_validator(mode="after")
-    def _tiny_has_a_world(self) -> "GrpoRecipe":
+    def _can_be_played(self) -> "GrpoRecipe":
         if self.agent.model == TINY and self.environment.world is None:
             raise ValueError('agent.model: "tiny" is made for an executable world: set environment.world=NAME')
+        if self.environment.tasks < self.learn.groups:
+            raise ValueError(
+                f"environment.tasks: a step plays {self.learn.groups} different tasks (learn.groups), so there must be "
+                f"as many, not {self.environment.tasks}"
+            )
         if self.evaluation.tasks and self.environment.world is None:
             raise ValueError("evaluation.tasks: other tasks than those of training need environment.world=NAME")
         return self
