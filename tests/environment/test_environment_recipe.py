@@ -28,6 +28,23 @@ def test_a_judge_is_a_role_where_the_reward_has_one() -> None:
     assert roles_of(settings) == ("tools", "user", "judge")
 
 
+def test_one_setting_of_the_tools_leaves_the_others_at_the_defaults_of_an_environment() -> None:
+    settings = EnvironmentSettings.model_validate({"world": "lamps", "simulate": {"state_chars": 20_000}})
+
+    simulate, default = settings.simulate, EnvironmentSettings(world="lamps").simulate
+    assert (simulate.mode, simulate.temperature, simulate.operations) == ("turns", 0.0, True)
+    assert simulate == default.model_copy(update={"state_chars": 20_000})
+
+
+def test_a_small_model_plays_tools_with_small_prompts_and_the_defaults_of_an_environment() -> None:
+    settings = EnvironmentSettings.model_validate({"world": "lamps", "simulate": {"state_chars": 20_000}})
+
+    small = settings.simulate.for_model(is_small=True)
+
+    assert (small.profile, small.history_chars, small.state_chars) == ("small", 3000, 20_000)
+    assert (small.temperature, small.operations) == (0.0, True)
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [

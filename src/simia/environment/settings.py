@@ -11,6 +11,16 @@ from simia.environment.task_user import UserSettings
 from simia.simulate import FaultRule, FeedbackMode, SimulateSettings
 
 
+class ToolSettings(SimulateSettings):
+    """How the tools of an environment are played: the settings of ``simulate`` with other defaults, because an answer
+    should be right rather than varied. What is about whole conversations, their agents and users has no effect here.
+    """
+
+    mode: Literal["trajectory", "turns"] = "turns"
+    temperature: float = Field(default=0.0, ge=0)
+    operations: bool = True
+
+
 class EnvironmentSettings(Settings):
     """What an agent acts in.
 
@@ -37,7 +47,7 @@ class EnvironmentSettings(Settings):
     feedback: FeedbackMode = "rich"
     faults: tuple[FaultRule, ...] = ()
     limits: Limits = Limits()
-    simulate: SimulateSettings = SimulateSettings(mode="turns", temperature=0.0, operations=True)
+    simulate: ToolSettings = ToolSettings()
     talk: UserSettings = UserSettings()
     reward: RewardSettings = RewardSettings()
 
