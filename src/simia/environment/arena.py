@@ -18,7 +18,7 @@ from simia.environment.user import OneRequest, User
 from simia.errors import ConfigError
 from simia.prompts import hashes
 from simia.simulate import Draws, FaultyDynamics, Memo, TrackedDynamics, tracked
-from simia.types import ChatModel, Dynamics, Provenance, Task
+from simia.types import ChatModel, Dynamics, Provenance, RewardFunction, Task
 from simia.worlds import World
 
 _SEED_BITS = 31
@@ -51,7 +51,7 @@ class Arena:
         sink: where each call of a model is recorded.
 
     Raises:
-        ConfigError: a role has no model, or there are no tasks.
+        ConfigError: a role has no model, there are no tasks, or nobody could judge them.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Arena:
         self.tasks: dict[str, Task] = {task.id: task for task in self._read_tasks()}
         if not self.tasks:
             raise ConfigError("there is no task to play: check environment.world, environment.seeds and tasks")
-        self.reward = build_reward(settings.reward, judge=self._models.get("judge"), world=world)
+        self.reward = self._reward()
         self.prompts = hashes(prompts_of(settings))
         self._names = ", ".join(f"{role} {model.name}" for role, model in self._models.items())
 
@@ -121,6 +121,7 @@ class Arena:
             raise ConfigError("there is no executable world to compare with: set environment.world=NAME")
         other = self.with_tasks(tasks)
         other.settings = self.settings.model_copy(update={"dynamics": "executable", "faults": ()})
+        other.reward = other._reward()
         return other
 
     def _read_tasks(self) -> list[Task]:
@@ -130,6 +131,18 @@ class Arena:
         if self._world is None:
             raise ConfigError(f"the tasks of world {settings.world!r} need that world: open it first")
         return list(world_tasks(self._world, settings.tasks, settings.task_seed))
+
+    def _reward(self) -> RewardFunction:
+        """The reward. The world is asked only for what it answered itself."""
+        settings = self.settings
+        executed = settings.dynamics == "executable"
+        if settings.reward.needs_goal and not executed and not any(task.goal for task in self.tasks.values()):
+            raise ConfigError(
+                f"no task has a goal that a program can check with dynamics {settings.dynamics!r}: set "
+                'environment.dynamics=executable, or add the part "judge" to environment.reward.parts'
+            )
+        world = self._world if executed else None
+        return build_reward(settings.reward, judge=self._models.get("judge"), world=world)
 
     def _dynamics(self, key: str) -> Dynamics:
         """Who answers the calls of one group, before any fault."""

@@ -58,3 +58,17 @@ class EnvironmentSettings(Settings):
         if self.world is None and self.dynamics == "executable":
             raise ValueError('dynamics "executable" needs an executable world: set world=NAME instead of seeds')
         return self
+
+    @model_validator(mode="after")
+    def _somebody_can_judge(self) -> "EnvironmentSettings":
+        whys = {
+            "tasks from seeds have no goal": self.seeds is not None,
+            'dynamics "hidden" keeps no state': self.dynamics == "hidden",
+        }
+        why = next((text for text, holds in whys.items() if holds), None)
+        if why is not None and self.reward.needs_goal:
+            raise ValueError(
+                f"{why}, so the part state_goal of the reward has nothing to say: let a model judge instead, with "
+                "reward.parts = { judge = 1.0 }"
+            )
+        return self
