@@ -37,10 +37,11 @@ _UNREADABLE = "form: it was cut, or was no JSON object"
 class UserSettings(Settings):
     """How a language model plays the user of an episode.
 
-    ``max_messages`` is how many messages it may send; the episode ends after the agent's answer to the last one. Who
-    the user is comes from ``personas``, drawn once for all members of a group. ``max_repairs`` is how often an answer
-    that must not be given is sent back with its reason before the episode is masked. ``structured`` sends a JSON Schema
-    with each request. ``temperature`` is how freely the user speaks, ``max_tokens`` how long one answer may be.
+    ``max_messages`` is how many messages it may send; the agent's answer to the last one ends the episode as
+    ``max_turns`` does: cut off by a limit, because the user did not leave. Who the user is comes from ``personas``,
+    drawn once for all members of a group. ``max_repairs`` is how often an answer that must not be given is sent back
+    with its reason before the episode is masked. ``structured`` sends a JSON Schema with each request. ``temperature``
+    is how freely the user speaks, ``max_tokens`` how long one answer may be.
     """
 
     temperature: float = Field(default=0.7, ge=0)
@@ -55,7 +56,7 @@ class TaskUser:
     """Speaks for the user of one episode: knows the task and its own character, and what the agent says to it, fenced;
     never calls, results, reasoning or the solution.
 
-    It leaves by a decision of its own, or when its messages are used up; no word of the agent makes it leave.
+    It leaves by a decision of its own, or is spent when its messages are used up; no word of the agent makes it leave.
     ``refused`` holds a reason for each answer that was sent back, with the name of the check before a colon. Equal
     ``draws`` make equal users: the members of a group are asked the same as long as they say the same.
 
@@ -119,7 +120,7 @@ class TaskUser:
         """
         spoken = [message for message in messages if isinstance(message, UserMessage)]
         if len(spoken) >= self._settings.max_messages:
-            return UserTurn("", done=True)
+            return UserTurn("", done=True, spent=True)
         scene, model = self._scene(messages), _Heard(self._model)
 
         def read(value: Any) -> UserTurn:
