@@ -22,6 +22,7 @@ from simia.types import (
     Episode,
     Message,
     StopReason,
+    Task,
     ToolCall,
     ToolMessage,
     ToolSpec,
@@ -111,6 +112,39 @@ def test_an_episode_tells_what_it_was_made_from() -> None:
     assert (provenance.run, provenance.seed, provenance.licence) == ("today", TASK.id, "Apache-2.0")
     assert provenance.model == "tools rehearsal:0"
     assert set(provenance.prompts) == set(prompts_of(settings()))
+
+
+class Other(World):
+    """Lamps with other tasks."""
+
+    spec = LAMPS.spec
+    run = staticmethod(LAMPS.run)
+
+    def __init__(self, **changes: Any) -> None:
+        self.changes = changes
+
+    def tasks(self, count: int | None = None, seed: int = 0) -> Iterator[WorldTask]:
+        return (task.model_copy(update=self.changes) for task in LAMPS.tasks(count, seed))
+
+
+def silent(task: Task) -> Task:
+    return task.model_copy(update={"seed": task.seed.model_copy(update={"task": " "})})
+
+
+@pytest.mark.parametrize("user", ["simulated", "one_request"])
+def test_tasks_without_text_are_named_when_the_arena_opens_and_not_in_the_middle_of_a_training(user: str) -> None:
+    models = {"user": ScriptedModel([])}
+    wanted = settings(dynamics="executable", user=user, tasks=2)
+
+    with pytest.raises(ConfigError, match="2 of 2 tasks have no text that a user could say, lamps:0:0, lamps:0:1: "):
+        Arena(wanted, models, world=Other(instruction=" "))
+
+
+def test_other_tasks_need_a_text_too() -> None:
+    arena = Arena(settings(dynamics="executable"), {}, world=LAMPS)
+
+    with pytest.raises(ConfigError, match="1 of 1 tasks have no text"):
+        arena.with_tasks([silent(TASK)])
 
 
 # what a group shares
@@ -240,17 +274,8 @@ def test_an_episode_with_hidden_state_keeps_no_state_and_is_judged_by_what_the_s
 
 
 def test_tracked_tasks_without_laws_are_refused_where_nothing_but_a_goal_is_rewarded() -> None:
-    class Lawless(World):
-        """Lamps whose tasks say in words only what is wanted."""
-
-        spec = LAMPS.spec
-        run = staticmethod(LAMPS.run)
-
-        def tasks(self, count: int | None = None, seed: int = 0) -> Iterator[WorldTask]:
-            return (task.model_copy(update={"goal": ()}) for task in LAMPS.tasks(count, seed))
-
     with pytest.raises(ConfigError, match=r'no task has a goal .* add the part "judge"'):
-        Arena(settings(), {"tools": ScriptedModel([])}, world=Lawless())
+        Arena(settings(), {"tools": ScriptedModel([])}, world=Other(goal=()))
 
 
 # faults by program

@@ -1,6 +1,6 @@
 """Where episodes come from: tasks, whoever plays tools, user and judge, and the record of what they were asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 
@@ -22,6 +22,7 @@ from simia.types import ChatModel, Dynamics, Provenance, RewardFunction, Task
 from simia.worlds import World
 
 _SEED_BITS = 31
+_NAMED = 5
 ROLES = ("tools", "user", "judge")
 
 
@@ -51,7 +52,7 @@ class Arena:
         sink: where each call of a model is recorded.
 
     Raises:
-        ConfigError: a role has no model, there are no tasks, or nobody could judge them.
+        ConfigError: a role has no model, there are no tasks, one has no text, or nobody could judge them.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Arena:
         self._models = {
             role: model if sink is None else AuditedModel(model, role, sink) for role, model in models.items()
         }
-        self.tasks: dict[str, Task] = {task.id: task for task in self._read_tasks()}
+        self.tasks = _by_id(self._read_tasks())
         if not self.tasks:
             raise ConfigError("there is no task to play: check environment.world, environment.seeds and tasks")
         self.reward = self._reward()
@@ -89,7 +90,7 @@ class Arena:
         """
         with suppress(KeyError):
             return self.tasks[task_id]
-        some = ", ".join(list(self.tasks)[:5])
+        some = ", ".join(list(self.tasks)[:_NAMED])
         raise ConfigError(f"no task {task_id!r}; there are {len(self.tasks):,}, for example {some}")
 
     def group(self, task: Task, key: str) -> "GroupMaker":
@@ -105,9 +106,13 @@ class Arena:
         return self.group(task, key).session(0)
 
     def with_tasks(self, tasks: Sequence[Task]) -> "Arena":
-        """The same environment about other tasks."""
+        """The same environment about other tasks.
+
+        Raises:
+            ConfigError: a task has no text.
+        """
         other = copy(self)
-        other.tasks = {task.id: task for task in tasks}
+        other.tasks = _by_id(tasks)
         return other
 
     def executed(self, tasks: Sequence[Task]) -> "Arena":
@@ -115,7 +120,7 @@ class Arena:
         here holds in truth.
 
         Raises:
-            ConfigError: the tasks come from no executable world.
+            ConfigError: the tasks come from no executable world, or one has no text.
         """
         if self._world is None:
             raise ConfigError("there is no executable world to compare with: set environment.world=NAME")
@@ -152,6 +157,18 @@ class Arena:
             return self._world
         seed = bits_for(self.seed, f"tools\x1f{key}", 0, _SEED_BITS)
         return Memo(TrackedDynamics(self._models["tools"], self.settings.simulate.model_copy(update={"seed": seed})))
+
+
+def _by_id(tasks: Iterable[Task]) -> dict[str, Task]:
+    known = {task.id: task for task in tasks}
+    silent = [task_id for task_id, task in known.items() if not task.seed.task.strip()]
+    if silent:
+        some = ", ".join(silent[:_NAMED]) + (" and others" if len(silent) > _NAMED else "")
+        raise ConfigError(
+            f"{len(silent):,} of {len(known):,} tasks have no text that a user could say, {some}: give them one, or "
+            "leave them out"
+        )
+    return known
 
 
 class GroupMaker:
