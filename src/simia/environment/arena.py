@@ -156,7 +156,10 @@ class Arena:
                 raise ConfigError('dynamics "executable" needs an executable world')
             return self._world
         seed = bits_for(self.seed, f"tools\x1f{key}", 0, _SEED_BITS)
-        return Memo(TrackedDynamics(self._models["tools"], self.settings.simulate.model_copy(update={"seed": seed})))
+        simulate, model = self.settings.simulate.model_copy(update={"seed": seed}), self._models["tools"]
+        return Memo(
+            TrackedDynamics(model, simulate), lambda failures: TrackedDynamics(model, simulate, attempt=failures)
+        )
 
 
 def _by_id(tasks: Iterable[Task]) -> dict[str, Task]:
@@ -179,6 +182,7 @@ class GroupMaker:
         self.task = task
         self._arena = arena
         self._dynamics = arena._dynamics(task.id)
+        self._failures: dict[str, int] = {}
         hides = arena.settings.dynamics == "hidden"
         self._seed = task.seed.model_copy(update={"initial_state": None}) if hides else task.seed
 
@@ -204,4 +208,5 @@ class GroupMaker:
         arena = self._arena
         if arena.settings.user == "one_request":
             return OneRequest(self.task)
-        return TaskUser(arena._models["user"], self.task, Draws(arena.seed, self.key), arena.settings.talk)
+        draws = Draws(arena.seed, self.key)
+        return TaskUser(arena._models["user"], self.task, draws, arena.settings.talk, self._failures)
