@@ -1,7 +1,7 @@
 """Where episodes come from: what members of a group share, what they do not, and what an environment is made from."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -22,10 +22,13 @@ from simia.types import (
     Episode,
     Message,
     StopReason,
+    Task,
     ToolCall,
     ToolMessage,
     ToolSpec,
+    WorldTask,
 )
+from simia.worlds import World
 
 LAMPS = worlds.load("lamps")
 TASKS = list(world_tasks(LAMPS, 3))
@@ -109,6 +112,39 @@ def test_an_episode_tells_what_it_was_made_from() -> None:
     assert (provenance.run, provenance.seed, provenance.licence) == ("today", TASK.id, "Apache-2.0")
     assert provenance.model == "tools rehearsal:0"
     assert set(provenance.prompts) == set(prompts_of(settings()))
+
+
+class Other(World):
+    """Lamps with other tasks."""
+
+    spec = LAMPS.spec
+    run = staticmethod(LAMPS.run)
+
+    def __init__(self, **changes: Any) -> None:
+        self.changes = changes
+
+    def tasks(self, count: int | None = None, seed: int = 0) -> Iterator[WorldTask]:
+        return (task.model_copy(update=self.changes) for task in LAMPS.tasks(count, seed))
+
+
+def silent(task: Task) -> Task:
+    return task.model_copy(update={"seed": task.seed.model_copy(update={"task": " "})})
+
+
+@pytest.mark.parametrize("user", ["simulated", "one_request"])
+def test_tasks_without_text_are_named_when_the_arena_opens_and_not_in_the_middle_of_a_training(user: str) -> None:
+    models = {"user": ScriptedModel([])}
+    wanted = settings(dynamics="executable", user=user, tasks=2)
+
+    with pytest.raises(ConfigError, match="2 of 2 tasks have no text that a user could say, lamps:0:0, lamps:0:1: "):
+        Arena(wanted, models, world=Other(instruction=" "))
+
+
+def test_other_tasks_need_a_text_too() -> None:
+    arena = Arena(settings(dynamics="executable"), {}, world=LAMPS)
+
+    with pytest.raises(ConfigError, match="1 of 1 tasks have no text"):
+        arena.with_tasks([silent(TASK)])
 
 
 # what a group shares
@@ -211,27 +247,35 @@ def test_tracked_tools_are_shown_the_state() -> None:
 
 
 def test_hidden_tools_are_shown_no_state_but_what_the_tool_returned_elsewhere() -> None:
-    request = tools_asked(lambda arena: arena.session(TASK, "g"), dynamics="hidden")
+    request = tools_asked(lambda arena: arena.session(TASK, "g"), dynamics="hidden", reward=FINISHED)
 
     text = "\n".join(message.content for message in request.messages)
     assert "State now" not in text
     assert LIT not in text.split("# What happened before")[1].replace(TASK.seed.task, "")
 
 
-def test_an_episode_with_hidden_state_keeps_no_state_and_is_scored_by_the_world() -> None:
-    def tool(request: ChatRequest) -> Answer:
-        name = "on" if '"name":"turn_on"' in request.messages[1].content else "off"
-        room = request.messages[1].content.split('"room":"')[-1].split('"')[0]
-        return {"is_error": False, "observation": {"room": room, "on": name == "on"}}
+FINISHED = {"parts": {"finished": 1.0}}
+JUDGED = {"parts": {"judge": 1.0, "state_goal": 1.0}, "judge": {"votes": 1}}
+VERDICT = {"evidence": "the log", "reason": "It was refused.", "rule": "T", "passes": False}
 
-    arena = Arena(settings(dynamics="hidden"), {"tools": ScriptedModel(tool)}, world=LAMPS)
+
+def test_an_episode_with_hidden_state_keeps_no_state_and_is_judged_by_what_the_simulator_answered() -> None:
+    """The gold calls would do it in the world's own code, but this is not where they were made."""
+    closed = ScriptedModel(lambda request: {"is_error": True, "observation": {"error": "closed today"}})
+    models = {"tools": closed, "judge": ScriptedModel([VERDICT])}
+    arena = Arena(settings(dynamics="hidden", reward=JUDGED), models, world=LAMPS)
 
     episode = played(arena.session(TASK, "g"), *gold())
 
     assert episode.trajectory.initial_state is None
     assert episode.trajectory.deltas == {}
     assert episode.reward is not None
-    assert episode.reward.value == 1
+    assert (episode.reward.value, episode.reward.parts) == (0.0, {"judge": 0.0})
+
+
+def test_tracked_tasks_without_laws_are_refused_where_nothing_but_a_goal_is_rewarded() -> None:
+    with pytest.raises(ConfigError, match=r'no task has a goal .* add the part "judge"'):
+        Arena(settings(), {"tools": ScriptedModel([])}, world=Other(goal=()))
 
 
 # faults by program
@@ -321,8 +365,8 @@ def test_an_agent_that_a_wrong_simulator_misleads_is_found_out_where_it_is_execu
 
 
 def test_the_executed_environment_needs_a_world() -> None:
-    wanted = EnvironmentSettings(seeds="bundled:shop", tasks=1, user="one_request")
-    arena = Arena(wanted, {"tools": ScriptedModel([])})
+    values = {"seeds": "bundled:shop", "tasks": 1, "user": "one_request", "reward": {"parts": {"finished": 1.0}}}
+    arena = Arena(EnvironmentSettings.model_validate(values), {"tools": ScriptedModel([])})
 
     with pytest.raises(ConfigError, match="no executable world to compare with"):
         arena.executed([TASK])

@@ -455,6 +455,20 @@ def test_a_user_who_says_nothing_masks_the_episode() -> None:
     assert (step.stop, step.detail) == (StopReason.USER_FAILED, "the user says nothing and does not leave")
 
 
+def test_an_agent_that_keeps_a_user_waiting_until_no_message_is_left_has_finished_nothing() -> None:
+    texts = iter(f"Please see to the lamps, I ask for the {number}. time." for number in range(9))
+    reward = {"parts": {"finished": 1.0}}
+    arena = arena_with(
+        user=lambda _: {"done": False, "say": next(texts)}, talk={"max_messages": 3, "max_repairs": 0}, reward=reward
+    )
+
+    episode = played(arena, *[AssistantMessage(content="Please wait.")] * 5)
+
+    assert outcome(episode) == (StopReason.MAX_TURNS, Party.AGENT, 0.0)
+    assert episode.trajectory.stop_reason.is_truncation
+    assert episode.detail == "the user has no message left"
+
+
 # a task without a user's turn
 
 

@@ -29,6 +29,51 @@ def test_a_judge_is_a_role_where_the_reward_has_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ({"seeds": "bundled:shop"}, "tasks from seeds have no goal"),
+        ({"world": "lamps", "dynamics": "hidden"}, 'dynamics "hidden" keeps no state'),
+    ],
+)
+@pytest.mark.parametrize(
+    "reward",
+    [
+        {},
+        {"parts": {"state_goal": 1.0, "finished": 1.0}},
+        {"parts": {"state_goal": 1.0, "judge": 1.0}, "gates": ["state_goal"]},
+    ],
+)
+def test_a_goal_that_nobody_could_check_is_refused_before_anything_is_paid(
+    source: dict[str, str], why: str, reward: dict[str, object]
+) -> None:
+    with pytest.raises(ValidationError, match=rf"{why}, .* reward\.parts = {{ judge = 1\.0 }}"):
+        EnvironmentSettings.model_validate({**source, "reward": reward})
+
+
+def test_a_goal_beside_a_judge_may_have_nothing_to_say() -> None:
+    reward = {"parts": {"state_goal": 1.0, "judge": 1.0}}
+
+    assert EnvironmentSettings.model_validate({"seeds": "bundled:shop", "reward": reward}).seeds == "bundled:shop"
+
+
+def test_one_setting_of_the_tools_leaves_the_others_at_the_defaults_of_an_environment() -> None:
+    settings = EnvironmentSettings.model_validate({"world": "lamps", "simulate": {"state_chars": 20_000}})
+
+    simulate, default = settings.simulate, EnvironmentSettings(world="lamps").simulate
+    assert (simulate.mode, simulate.temperature, simulate.operations) == ("turns", 0.0, True)
+    assert simulate == default.model_copy(update={"state_chars": 20_000})
+
+
+def test_a_small_model_plays_tools_with_small_prompts_and_the_defaults_of_an_environment() -> None:
+    settings = EnvironmentSettings.model_validate({"world": "lamps", "simulate": {"state_chars": 20_000}})
+
+    small = settings.simulate.for_model(is_small=True)
+
+    assert (small.profile, small.history_chars, small.state_chars) == ("small", 3000, 20_000)
+    assert (small.temperature, small.operations) == (0.0, True)
+
+
+@pytest.mark.parametrize(
     ("values", "said"),
     [
         ({}, "set one of world=NAME and seeds=SOURCE"),
@@ -62,7 +107,14 @@ def test_a_rehearsal_errs_in_a_share(name: str) -> None:
 
 def test_a_rehearsal_needs_an_executable_world() -> None:
     recipe = ArenaRecipe.model_validate(
-        {"environment": {"seeds": "bundled:shop", "user": "one_request"}, "model": {"name": "rehearsal"}}
+        {
+            "environment": {
+                "seeds": "bundled:shop",
+                "user": "one_request",
+                "reward": {"parts": {"finished": 1.0}},
+            },
+            "model": {"name": "rehearsal"},
+        }
     )
 
     with pytest.raises(ConfigError, match=r"set environment\.world=NAME"):

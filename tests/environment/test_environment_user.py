@@ -207,7 +207,7 @@ def test_an_agent_that_writes_the_closing_mark_meets_another_tag() -> None:
 
 def test_the_user_is_done_without_being_asked_when_its_messages_are_used_up() -> None:
     user = user_of([], max_messages=1)
-    assert asyncio.run(user.next(TALK)) == UserTurn("", done=True)
+    assert asyncio.run(user.next(TALK)) == UserTurn("", done=True, spent=True)
 
 
 def test_the_user_may_send_its_last_message() -> None:

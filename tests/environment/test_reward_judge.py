@@ -175,6 +175,45 @@ def test_an_agent_cannot_fill_the_judges_context() -> None:
     assert "characters left out" in text
 
 
+def looking(number: int) -> AssistantMessage:
+    return AssistantMessage(tool_calls=(ToolCall(id=f"look_{number}", name="find_member", arguments={"email": "a"}),))
+
+
+def test_an_agent_cannot_fill_the_judges_context_with_many_small_calls() -> None:
+    messages = [*map(looking, range(1500)), AssistantMessage(content="Done.")]
+    flooding = asyncio.run(play(LIBRARY, gold().task, messages))
+
+    text = prompt(flooding)
+
+    assert len(text) < 30_000
+    assert "more calls are not shown, because there are so many." in text
+    assert "Calls in the tool log: 1500; calls that changed something: 0." in text
+
+
+def test_every_call_of_an_ordinary_episode_is_shown_although_its_texts_are_long() -> None:
+    long = [looking(n) for n in range(40)]
+    for n, message in enumerate(long):
+        call = message.tool_calls[0].model_copy(update={"arguments": {"email": f"{n:02}" * 300}})
+        long[n] = message.model_copy(update={"tool_calls": (call,)})
+    shown = evidence_of(asyncio.run(play(LIBRARY, gold().task, long)), log_chars=8000, state_chars=900, said_chars=900)
+
+    assert len(shown.log) == 40
+    assert sum(len(text) for logged in shown.log for text in logged.texts) <= 8000
+
+
+def test_what_an_agent_changed_is_shown_however_many_calls_stand_around_it() -> None:
+    did = [AssistantMessage(tool_calls=(call,)) for call in gold().task.gold]
+    messages = [*map(looking, range(400)), *did, *map(looking, range(400, 800)), AssistantMessage(content="Done.")]
+    hiding = asyncio.run(play(LIBRARY, gold().task, messages))
+
+    shown = evidence_of(hiding, log_chars=2000, state_chars=900, said_chars=900)
+
+    assert (shown.calls, shown.changing) == (803, 1)
+    assert [logged.number for logged in shown.log if logged.changes] == [403]
+    assert [shown.log[0].number, shown.log[-1].number] == [1, 803]
+    assert sum(len(text) for logged in shown.log for text in logged.texts) <= 2000
+
+
 def test_a_text_within_its_limit_is_not_shortened() -> None:
     assert shortened("abc", 3) == "abc"
 

@@ -1,6 +1,6 @@
 """Where episodes come from: tasks, whoever plays tools, user and judge, and the record of what they were asked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 
@@ -18,10 +18,11 @@ from simia.environment.user import OneRequest, User
 from simia.errors import ConfigError
 from simia.prompts import hashes
 from simia.simulate import Draws, FaultyDynamics, Memo, TrackedDynamics, tracked
-from simia.types import ChatModel, Dynamics, Provenance, Task
+from simia.types import ChatModel, Dynamics, Provenance, RewardFunction, Task
 from simia.worlds import World
 
 _SEED_BITS = 31
+_NAMED = 5
 ROLES = ("tools", "user", "judge")
 
 
@@ -51,7 +52,7 @@ class Arena:
         sink: where each call of a model is recorded.
 
     Raises:
-        ConfigError: a role has no model, or there are no tasks.
+        ConfigError: a role has no model, there are no tasks, one has no text, or nobody could judge them.
     """
 
     def __init__(
@@ -74,10 +75,10 @@ class Arena:
         self._models = {
             role: model if sink is None else AuditedModel(model, role, sink) for role, model in models.items()
         }
-        self.tasks: dict[str, Task] = {task.id: task for task in self._read_tasks()}
+        self.tasks = _by_id(self._read_tasks())
         if not self.tasks:
             raise ConfigError("there is no task to play: check environment.world, environment.seeds and tasks")
-        self.reward = build_reward(settings.reward, judge=self._models.get("judge"), world=world)
+        self.reward = self._reward()
         self.prompts = hashes(prompts_of(settings))
         self._names = ", ".join(f"{role} {model.name}" for role, model in self._models.items())
 
@@ -89,7 +90,7 @@ class Arena:
         """
         with suppress(KeyError):
             return self.tasks[task_id]
-        some = ", ".join(list(self.tasks)[:5])
+        some = ", ".join(list(self.tasks)[:_NAMED])
         raise ConfigError(f"no task {task_id!r}; there are {len(self.tasks):,}, for example {some}")
 
     def group(self, task: Task, key: str) -> "GroupMaker":
@@ -105,9 +106,13 @@ class Arena:
         return self.group(task, key).session(0)
 
     def with_tasks(self, tasks: Sequence[Task]) -> "Arena":
-        """The same environment about other tasks."""
+        """The same environment about other tasks.
+
+        Raises:
+            ConfigError: a task has no text.
+        """
         other = copy(self)
-        other.tasks = {task.id: task for task in tasks}
+        other.tasks = _by_id(tasks)
         return other
 
     def executed(self, tasks: Sequence[Task]) -> "Arena":
@@ -115,12 +120,13 @@ class Arena:
         here holds in truth.
 
         Raises:
-            ConfigError: the tasks come from no executable world.
+            ConfigError: the tasks come from no executable world, or one has no text.
         """
         if self._world is None:
             raise ConfigError("there is no executable world to compare with: set environment.world=NAME")
         other = self.with_tasks(tasks)
         other.settings = self.settings.model_copy(update={"dynamics": "executable", "faults": ()})
+        other.reward = other._reward()
         return other
 
     def _read_tasks(self) -> list[Task]:
@@ -131,6 +137,18 @@ class Arena:
             raise ConfigError(f"the tasks of world {settings.world!r} need that world: open it first")
         return list(world_tasks(self._world, settings.tasks, settings.task_seed))
 
+    def _reward(self) -> RewardFunction:
+        """The reward. The world is asked only for what it answered itself."""
+        settings = self.settings
+        executed = settings.dynamics == "executable"
+        if settings.reward.needs_goal and not executed and not any(task.goal for task in self.tasks.values()):
+            raise ConfigError(
+                f"no task has a goal that a program can check with dynamics {settings.dynamics!r}: set "
+                'environment.dynamics=executable, or add the part "judge" to environment.reward.parts'
+            )
+        world = self._world if executed else None
+        return build_reward(settings.reward, judge=self._models.get("judge"), world=world)
+
     def _dynamics(self, key: str) -> Dynamics:
         """Who answers the calls of one group, before any fault."""
         if self.settings.dynamics == "executable":
@@ -138,7 +156,22 @@ class Arena:
                 raise ConfigError('dynamics "executable" needs an executable world')
             return self._world
         seed = bits_for(self.seed, f"tools\x1f{key}", 0, _SEED_BITS)
-        return Memo(TrackedDynamics(self._models["tools"], self.settings.simulate.model_copy(update={"seed": seed})))
+        simulate, model = self.settings.simulate.model_copy(update={"seed": seed}), self._models["tools"]
+        return Memo(
+            TrackedDynamics(model, simulate), lambda failures: TrackedDynamics(model, simulate, attempt=failures)
+        )
+
+
+def _by_id(tasks: Iterable[Task]) -> dict[str, Task]:
+    known = {task.id: task for task in tasks}
+    silent = [task_id for task_id, task in known.items() if not task.seed.task.strip()]
+    if silent:
+        some = ", ".join(silent[:_NAMED]) + (" and others" if len(silent) > _NAMED else "")
+        raise ConfigError(
+            f"{len(silent):,} of {len(known):,} tasks have no text that a user could say, {some}: give them one, or "
+            "leave them out"
+        )
+    return known
 
 
 class GroupMaker:
@@ -149,6 +182,7 @@ class GroupMaker:
         self.task = task
         self._arena = arena
         self._dynamics = arena._dynamics(task.id)
+        self._failures: dict[str, int] = {}
         hides = arena.settings.dynamics == "hidden"
         self._seed = task.seed.model_copy(update={"initial_state": None}) if hides else task.seed
 
@@ -174,4 +208,5 @@ class GroupMaker:
         arena = self._arena
         if arena.settings.user == "one_request":
             return OneRequest(self.task)
-        return TaskUser(arena._models["user"], self.task, Draws(arena.seed, self.key), arena.settings.talk)
+        draws = Draws(arena.seed, self.key)
+        return TaskUser(arena._models["user"], self.task, draws, arena.settings.talk, self._failures)

@@ -184,6 +184,8 @@ class ToolEnvironment:
             turn = await self._user.next(tuple(self.messages))
         except ContextOverflow as cause:
             raise SimulatedUserError(f"the conversation is too long for the simulated user: {cause}") from cause
+        if turn.spent:
+            raise _Stopped(StopReason.MAX_TURNS, "the user has no message left")
         if turn.done:
             if not self.messages:
                 raise SimulatedUserError("the user left before saying anything")

@@ -11,6 +11,16 @@ from simia.environment.task_user import UserSettings
 from simia.simulate import FaultRule, FeedbackMode, SimulateSettings
 
 
+class ToolSettings(SimulateSettings):
+    """How the tools of an environment are played: the settings of ``simulate`` with other defaults, because an answer
+    should be right rather than varied. What is about whole conversations, their agents and users has no effect here.
+    """
+
+    mode: Literal["trajectory", "turns"] = "turns"
+    temperature: float = Field(default=0.0, ge=0)
+    operations: bool = True
+
+
 class EnvironmentSettings(Settings):
     """What an agent acts in.
 
@@ -37,7 +47,7 @@ class EnvironmentSettings(Settings):
     feedback: FeedbackMode = "rich"
     faults: tuple[FaultRule, ...] = ()
     limits: Limits = Limits()
-    simulate: SimulateSettings = SimulateSettings(mode="turns", temperature=0.0, operations=True)
+    simulate: ToolSettings = ToolSettings()
     talk: UserSettings = UserSettings()
     reward: RewardSettings = RewardSettings()
 
@@ -47,4 +57,18 @@ class EnvironmentSettings(Settings):
             raise ValueError("tasks come either from a world or from seeds: set one of world=NAME and seeds=SOURCE")
         if self.world is None and self.dynamics == "executable":
             raise ValueError('dynamics "executable" needs an executable world: set world=NAME instead of seeds')
+        return self
+
+    @model_validator(mode="after")
+    def _somebody_can_judge(self) -> "EnvironmentSettings":
+        whys = {
+            "tasks from seeds have no goal": self.seeds is not None,
+            'dynamics "hidden" keeps no state': self.dynamics == "hidden",
+        }
+        why = next((text for text, holds in whys.items() if holds), None)
+        if why is not None and self.reward.needs_goal:
+            raise ValueError(
+                f"{why}, so the part state_goal of the reward has nothing to say: let a model judge instead, with "
+                "reward.parts = { judge = 1.0 }"
+            )
         return self

@@ -1,5 +1,7 @@
 """A user that a language model plays through one episode, with every answer checked before the agent gets it."""
 
+from collections.abc import MutableMapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
@@ -37,10 +39,11 @@ _UNREADABLE = "form: it was cut, or was no JSON object"
 class UserSettings(Settings):
     """How a language model plays the user of an episode.
 
-    ``max_messages`` is how many messages it may send; the episode ends after the agent's answer to the last one. Who
-    the user is comes from ``personas``, drawn once for all members of a group. ``max_repairs`` is how often an answer
-    that must not be given is sent back with its reason before the episode is masked. ``structured`` sends a JSON Schema
-    with each request. ``temperature`` is how freely the user speaks, ``max_tokens`` how long one answer may be.
+    ``max_messages`` is how many messages it may send; the agent's answer to the last one ends the episode as
+    ``max_turns`` does: cut off by a limit, because the user did not leave. Who the user is comes from ``personas``,
+    drawn once for all members of a group. ``max_repairs`` is how often an answer that must not be given is sent back
+    with its reason before the episode is masked. ``structured`` sends a JSON Schema with each request. ``temperature``
+    is how freely the user speaks, ``max_tokens`` how long one answer may be.
     """
 
     temperature: float = Field(default=0.7, ge=0)
@@ -55,15 +58,26 @@ class TaskUser:
     """Speaks for the user of one episode: knows the task and its own character, and what the agent says to it, fenced;
     never calls, results, reasoning or the solution.
 
-    It leaves by a decision of its own, or when its messages are used up; no word of the agent makes it leave.
+    It leaves by a decision of its own, or is spent when its messages are used up; no word of the agent makes it leave.
     ``refused`` holds a reason for each answer that was sent back, with the name of the check before a colon. Equal
     ``draws`` make equal users: the members of a group are asked the same as long as they say the same.
+
+    Args:
+        failures: how often each question came to no admissible answer, by its content id; shared by the members of a
+            group. After each failure the same question is asked with another draw, by all of them.
 
     Raises:
         ConfigError: the task has no text.
     """
 
-    def __init__(self, model: ChatModel, task: Task, draws: Draws, settings: UserSettings | None = None) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        task: Task,
+        draws: Draws,
+        settings: UserSettings | None = None,
+        failures: MutableMapping[str, int] | None = None,
+    ) -> None:
         if not task.seed.task.strip():
             raise ConfigError(
                 f"nobody can play the user of seed {task.id!r}: its task is empty; give it one, or leave the seed out"
@@ -73,6 +87,7 @@ class TaskUser:
         self.persona = draws.rng(f"user/persona/{task.id}").choice(self._settings.personas)
         self._model = model
         self._draws = draws
+        self._failures = {} if failures is None else failures
         self._tools = tuple(tool.name for tool in task.seed.world.tools)
         self._secrets = secrets_of(task)
         self._own = f"{known_to_user(task)}\n{self.persona}"
@@ -81,9 +96,9 @@ class TaskUser:
         )
         self._system = SystemMessage(content=content)
 
-    def request(self, messages: tuple[Message, ...]) -> ChatRequest:
+    def request(self, messages: tuple[Message, ...], attempt: int = 0) -> ChatRequest:
         """The question for the user's next message after ``messages``. Each request of an episode begins with the one
-        before it, whose answer follows as the user's own.
+        before it, whose answer follows as the user's own. Another ``attempt`` is another draw.
         """
         said = _speech(messages)
         tag = self._draws.tag("user/fence", (message.content for message in said))
@@ -105,7 +120,7 @@ class TaskUser:
             sampling=Sampling(
                 temperature=settings.temperature,
                 max_tokens=settings.max_tokens,
-                seed=self._draws.sampling_seed(f"user/{len(messages)}"),
+                seed=replace(self._draws, attempt=attempt).sampling_seed(f"user/{len(messages)}"),
             ),
             response_schema=USER_TURN if settings.structured else None,
         )
@@ -119,7 +134,7 @@ class TaskUser:
         """
         spoken = [message for message in messages if isinstance(message, UserMessage)]
         if len(spoken) >= self._settings.max_messages:
-            return UserTurn("", done=True)
+            return UserTurn("", done=True, spent=True)
         scene, model = self._scene(messages), _Heard(self._model)
 
         def read(value: Any) -> UserTurn:
@@ -130,12 +145,19 @@ class TaskUser:
                 self.refused.append(str(cause))
                 raise
 
+        request = self.request(messages)
+        question = request.content_id
+        failed = self._failures.get(question, 0)
+        if failed:
+            request = self.request(messages, failed)
         try:
-            answer = await ask(model, self.request(messages), read, self._settings.max_repairs)
+            answer = await ask(model, request, read, self._settings.max_repairs)
         finally:
             self.refused += [_UNREADABLE] * model.unread
         if not isinstance(answer, Inadmissible):
             return answer.value
+        # Members who ask at the same time ask with the same draw: they fail together, and once.
+        self._failures[question] = max(self._failures.get(question, 0), failed + 1)
         reason = answer.reason if answer.reason in self.refused else f"form: {answer.reason}"
         tries = "once" if answer.count == 1 else f"{answer.count} times"
         raise SimulatedUserError(f"the simulated user answered inadmissibly {tries}, lastly by the check {reason}")

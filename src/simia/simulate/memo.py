@@ -1,8 +1,11 @@
 """One answer for a whole group of episodes: whoever makes the same call in the same state is told the same."""
 
 import asyncio
+from collections import Counter
+from collections.abc import Callable
 from weakref import WeakValueDictionary
 
+from simia.errors import SimulatorError
 from simia.types import (
     AssistantMessage,
     Dynamics,
@@ -27,10 +30,12 @@ class Memo:
     ``hits`` counts the calls that were answered from memory, ``asked`` those that ``inner`` was asked for.
     """
 
-    def __init__(self, inner: Dynamics) -> None:
+    def __init__(self, inner: Dynamics, again: Callable[[int], Dynamics] | None = None) -> None:
         self.hits = 0
         self.asked = 0
         self._inner = inner
+        self._again = again
+        self._failures: Counter[str] = Counter()
         self._known: dict[str, Transition] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -38,7 +43,7 @@ class Memo:
         """What the call in ``query`` shows and changes, as it was answered the first time.
 
         Raises:
-            SimulatorError: ``inner`` has no admissible answer.
+            SimulatorError: there is no admissible answer.
         """
         key = _key(query)
         known = self._known.get(key)
@@ -50,11 +55,20 @@ class Memo:
                 known = self._known.get(key)
                 if known is None:
                     self.asked += 1
-                    answer = await self._inner.transition(query)
+                    answer = await self._answered(key, query)
                     self._known[key] = answer.model_copy(update={"remembered": True})
                     return answer
         self.hits += 1
         return known
+
+    async def _answered(self, key: str, query: TransitionQuery) -> Transition:
+        failed = self._failures[key]
+        asked = self._inner if self._again is None or not failed else self._again(failed)
+        try:
+            return await asked.transition(query)
+        except SimulatorError:
+            self._failures[key] += 1
+            raise
 
 
 def _key(query: TransitionQuery) -> str:

@@ -63,12 +63,14 @@ class TrackedDynamics:
     model may first have something computed, of which nothing is left in the transition.
 
     The draw depends on the settings' seed and on what the model is shown, nothing else: the same call in the same
-    state and history gets the same request, so a cache gives a whole group of episodes one answer.
+    state and history gets the same request, so a cache gives a whole group of episodes one answer. Another ``attempt``
+    is another draw with the same prompt.
     """
 
-    def __init__(self, model: ChatModel, settings: SimulateSettings) -> None:
+    def __init__(self, model: ChatModel, settings: SimulateSettings, *, attempt: int = 0) -> None:
         self._model = model
         self._settings = settings
+        self._attempt = attempt
         self._systems: dict[tuple[str, str, bool], SystemMessage] = {}
 
     def request(self, query: TransitionQuery) -> ChatRequest:
@@ -107,7 +109,7 @@ class TrackedDynamics:
             sampling=Sampling(
                 temperature=settings.temperature,
                 max_tokens=settings.max_tokens,
-                seed=Draws(settings.seed, content_id(content)).sampling_seed("tools"),
+                seed=Draws(settings.seed, content_id(content), self._attempt).sampling_seed("tools"),
             ),
             response_schema=schema,
         )

@@ -29,10 +29,13 @@ _OPENING = "The agent waits for your first message."
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
-    """What the user says next, or that it leaves, as a decision of its own instead of a magic word in the text."""
+    """What the user says next, or that it leaves, as a decision of its own instead of a magic word in the text.
+    ``spent``: it does not leave by a decision, it only has no message left.
+    """
 
     say: str
     done: bool
+    spent: bool = False
 
 
 class SimulatedUser:

@@ -1,6 +1,7 @@
 """What a judge goes by: the calls with their results and what each changed, the final state, and, apart, what was said.
 
-Every text is bounded, so that an agent cannot fill the judge's context and so escape its verdict.
+Every text is bounded, and so is their number, so that an agent cannot fill the judge's context and so escape its
+verdict.
 """
 
 from collections import Counter, defaultdict, deque
@@ -26,19 +27,26 @@ from simia.types import (
 )
 from simia.worlds.play import found
 
-_LEAST_CHARS = 120
+_LEAST_CHARS = 80
+_MARK_CHARS = 46
 _VALUE_CHARS = 240
 
 
 class LoggedCall(Value):
-    """One call as the program saw it. ``call`` is None where it could not be read, ``result`` where nobody answered it.
-    ``changes`` is empty where it changed nothing, and None where that is not known.
+    """One call as the program saw it, the ``number``-th of the episode. ``call`` is None where it could not be read,
+    ``result`` where nobody answered it. ``changes`` is empty where it changed nothing, None where that is not known.
     """
 
+    number: int
     call: str | None
     result: str | None
     is_error: bool = False
     changes: str | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What others than the program wrote of it."""
+        return tuple(text for text in (self.call, self.result, self.changes) if text)
 
 
 class Said(Value):
@@ -49,27 +57,24 @@ class Said(Value):
 
 
 class Evidence(Value):
-    """What is shown of one episode. ``state`` is None where none was tracked; ``not_shown`` says in words what its
-    excerpt leaves out.
+    """What is shown of one episode. ``log`` holds those of its ``calls`` that there is room for; ``changing`` is how
+    many of all changed something, or None where that is not known. ``state`` is None where none was tracked;
+    ``not_shown`` says in words what its excerpt leaves out.
     """
 
     task: str
     log: tuple[LoggedCall, ...]
+    calls: int
+    changing: int | None
     state: str | None
     not_shown: str
     said: tuple[Said, ...]
-
-    @property
-    def changing(self) -> int | None:
-        """How many calls changed something, or None where that is not known."""
-        known = [logged.changes for logged in self.log if logged.changes is not None]
-        return None if self.state is None or len(known) < len(self.log) else sum(map(bool, known))
 
     def texts(self) -> Iterator[str]:
         """Every text that is not the program's own."""
         yield self.task
         for logged in self.log:
-            yield from (text for text in (logged.call, logged.result, logged.changes) if text)
+            yield from logged.texts
         if self.state is not None:
             yield self.state
         yield from (said.text for said in self.said)
@@ -77,21 +82,23 @@ class Evidence(Value):
 
 def evidence_of(played: Played, *, log_chars: int, state_chars: int, said_chars: int) -> Evidence:
     """What a judge is shown of ``played``. The budgets, in characters, are shared by the texts of each part; a text
-    that is longer than its share is cut in its middle.
+    that is longer than its share is cut in its middle. Of more calls than there is room for, those are shown that
+    changed something, and then the first and the last.
     """
     trajectory = played.trajectory
     pairs = _calls_with_results(trajectory.messages)
     changes = _changes(played, [call for call, _ in pairs])
-    room = _share(log_chars, 2 * len(pairs))
-    log = tuple(
+    room = _share(log_chars, 2 * len(pairs) + sum(map(bool, changes)))
+    log = [
         LoggedCall(
-            call=None if isinstance(call, MalformedToolCall) else shortened(_spelled(call), room),
-            result=None if result is None else shortened(result.content, room),
+            number=number,
+            call=None if isinstance(call, MalformedToolCall) else _cut(_spelled(call), room),
+            result=None if result is None else _cut(result.content, room),
             is_error=isinstance(call, MalformedToolCall) or (result is not None and result.is_error),
-            changes=None if changed is None else shortened(changed, room),
+            changes=None if changed is None else _cut(changed, room),
         )
-        for (call, result), changed in zip(pairs, changes, strict=True)
-    )
+        for number, ((call, result), changed) in enumerate(zip(pairs, changes, strict=True), start=1)
+    ]
     state, not_shown = None, ""
     if played.final_state is not None:
         state, not_shown = excerpt(played.final_state, _mentioned(trajectory), state_chars)
@@ -101,10 +108,12 @@ def evidence_of(played: Played, *, log_chars: int, state_chars: int, said_chars:
     room = _share(said_chars, len(said))
     return Evidence(
         task=played.task.seed.task,
-        log=log,
+        log=_fitting(log, log_chars),
+        calls=len(log),
+        changing=None if None in changes or played.final_state is None else sum(map(bool, changes)),
         state=state,
         not_shown=not_shown,
-        said=tuple(Said(by="user" if role == "user" else "agent", text=shortened(text, room)) for role, text in said),
+        said=tuple(Said(by="user" if role == "user" else "agent", text=_cut(text, room)) for role, text in said),
     )
 
 
@@ -116,8 +125,25 @@ def shortened(text: str, limit: int) -> str:
     return f"{text[:half]} (... {len(text) - 2 * half:,} characters left out ...) {text[-half:]}"
 
 
+def _cut(text: str, room: int) -> str:
+    """``text`` in ``room``, together with the mark of what is left out."""
+    return text if len(text) <= room else shortened(text, room - _MARK_CHARS)
+
+
 def _share(chars: int, count: int) -> int:
     return max(_LEAST_CHARS, chars // max(1, count))
+
+
+def _fitting(log: list[LoggedCall], chars: int) -> tuple[LoggedCall, ...]:
+    """The calls that ``chars`` have room for. Those that changed something go first: none is hidden behind others."""
+    last = len(log) + 1
+    kept: list[LoggedCall] = []
+    for logged in sorted(log, key=lambda one: (not one.changes, min(one.number, last - one.number))):
+        chars -= max(_LEAST_CHARS, sum(map(len, logged.texts)))
+        if chars < 0 and kept:
+            break
+        kept.append(logged)
+    return tuple(sorted(kept, key=lambda one: one.number))
 
 
 def _spelled(call: ToolCall) -> str:

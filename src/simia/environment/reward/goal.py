@@ -14,8 +14,12 @@ from simia.worlds.adapted import AdaptedWorld
 class StateGoal:
     """1 where every law of the task's goal holds of the final state, else 0.
 
-    Where the task has no laws, or no state was tracked, ``world`` executes the agent's calls and tells; without one,
-    or where it has no evaluator of its own for a task without laws, this part has nothing to say.
+    Where the task has no laws, or no state was tracked, ``world`` executes the agent's calls again and tells; without
+    one, or where it has no evaluator of its own for a task without laws, this part has nothing to say.
+
+    Args:
+        world: the executable world that answered the calls. Never one that a simulator stood for: the simulator may
+            have answered otherwise, and an agent is rewarded for what it was shown.
     """
 
     def __init__(self, world: World | None = None) -> None:

@@ -46,7 +46,8 @@ class JudgeSettings(Settings):
     times. ``max_tokens`` is the longest vote; ``structured`` lets a server that can hold it to its schema do so.
 
     ``log_chars``, ``state_chars`` and ``said_chars`` are how many characters are shown of the calls with their results,
-    of the final state, and of what was said. ``seed`` moves every draw.
+    of the final state, and of what was said; where there are more calls than fit, those that changed something are
+    shown, and the first and the last. ``seed`` moves every draw.
     """
 
     votes: int = Field(default=3, ge=1, le=99)
@@ -197,6 +198,7 @@ def _episode(evidence: Evidence, tag: str, order: tuple[str, ...]) -> str:
 
     log = [
         {
+            "number": logged.number,
             "call": fenced(logged.call, "call"),
             "result": fenced(logged.result, "result"),
             "changes": logged.changes and fence(logged.changes, tag, "changes"),
@@ -209,6 +211,7 @@ def _episode(evidence: Evidence, tag: str, order: tuple[str, ...]) -> str:
         task=fence(evidence.task, tag, "task"),
         order=order,
         log=log,
+        calls=evidence.calls,
         state=fenced(evidence.state, "state"),
         not_shown=evidence.not_shown,
         changing=evidence.changing,

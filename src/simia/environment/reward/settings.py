@@ -19,12 +19,12 @@ PARTS = ("state_goal", "judge", "well_formed", "finished")
 class RewardSettings(Settings):
     """How an episode is rewarded: the mean of ``parts``, each with its weight, over those that have something to say.
 
-    "state_goal" is 1 where the task's goal holds of the final state, else 0; "judge" is 1 where most votes of a
-    language model pass the episode, else 0; "well_formed" is the share of calls that fit their tools; "finished" is 1
-    where the user left, and 0 where a limit cut the episode off or calls stayed unreadable. ``gates`` are
-    parts without which nothing counts: below 1 the reward is 0, and where one has nothing to say the episode is masked.
-    A gate may have the weight 0. Gates are asked in their order, so the judge should stand last. ``judge`` is how it
-    judges.
+    "state_goal" is 1 where the goal holds of the final state, else 0 (tasks from seeds have no goal, and a hidden
+    state is not kept: it is refused there but beside a judge); "judge" is 1 where most votes of a language model pass
+    the episode, else 0; "well_formed" is the share of calls that fit their tools; "finished" is 1 where the user left,
+    and 0 where a limit cut the episode off or calls stayed unreadable. ``gates`` are parts without which nothing
+    counts: below 1 the reward is 0, and where one has nothing to say the episode is masked. A gate may have the weight
+    0. Gates are asked in their order, so the judge should stand last. ``judge`` is how it judges.
     """
 
     parts: dict[str, float] = {"state_goal": 1.0}
@@ -57,13 +57,19 @@ class RewardSettings(Settings):
             raise ValueError(f"parts: {', '.join(idle)} has the weight 0 and is no gate: leave it out")
         return self
 
+    @property
+    def needs_goal(self) -> bool:
+        """Whether nobody could say anything of what was done where a program cannot check the goal."""
+        return "state_goal" in self.gates or ("state_goal" in self.parts and "judge" not in self.parts)
+
 
 def build_reward(settings: RewardSettings, *, judge: ChatModel | None, world: World | None) -> RewardFunction:
     """The reward that ``settings`` mean.
 
     Args:
         judge: who plays the judge, where there is one.
-        world: the executable world that can tell where the tracked state cannot.
+        world: the executable world that answered the calls, None where a simulator did: what its calls would do in the
+            world is not what they did.
 
     Raises:
         ConfigError: a judge is a part and no model plays it.
