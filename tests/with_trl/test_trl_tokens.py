@@ -15,6 +15,7 @@ from simia.environment.loop_thread import LoopThread
 from simia.errors import ConfigError
 from simia.types import (
     AssistantMessage,
+    Episode,
     Message,
     StopReason,
     SystemMessage,
@@ -162,3 +163,40 @@ def test_a_template_without_tools_is_refused_with_what_to_do(tokenizer: Any) -> 
 
     with pytest.raises(ConfigError, match="cannot spell tool calls"):
         ChatTokens(mute)
+
+
+HOSTILE = ["[" * 1100, '{"name": "look", "arguments": {"at": "\\ud800"}}'] + [
+    '{"name": "look", "arguments": {"at": ' + value + "}}"
+    for value in ("[" * 1100, "[" * 200 + "]" * 200, "[" * 300 + "]" * 300, "NaN", "1e999", '1, "at": 2')
+]
+
+
+@pytest.mark.parametrize("inside", HOSTILE)
+def test_an_episode_can_be_kept_and_read_again_whatever_stands_in_a_block(
+    arena: Arena, tokenizer: Any, script: Callable[..., Any], loop: LoopThread, inside: str
+) -> None:
+    generate = script(lambda prompt: f"<tool_call>\n{inside}\n</tool_call>{END}")
+
+    (row,) = rollout(tokenizer, generate, loop, completion_tokens=8000).play(
+        [arena.session(next(iter(arena.tasks.values())), "g")]
+    )
+
+    assert row.episode is not None
+    assert row.episode.trajectory.stop_reason is StopReason.MALFORMED_CALL
+    assert Episode.model_validate_json(row.episode.model_dump_json()) == row.episode
+
+
+@pytest.mark.parametrize("value", ["[" * 1100, "[" * 300 + "]" * 300, "NaN", "1e999"])
+def test_so_it_is_in_a_spelling_that_trl_reads(lamps: World, tokenizer: Any, value: str) -> None:
+    import copy
+
+    other = copy.deepcopy(tokenizer)
+    other.response_template["fields"]["tool_calls"]["open"] = "<call>"
+    tokens = ChatTokens(other)
+    good = '<call>{"name": "turn_on", "arguments": {"room": "hall"}}</tool_call>'
+    bad = f'<call>{{"name": "turn_on", "arguments": {{"room": {value}}}}}</tool_call>'
+
+    message = tokens.read(other.encode(bad + END), [], lamps.spec.tools, 1)
+    assert not message.tool_calls
+    assert AssistantMessage.model_validate_json(message.model_dump_json()) == message
+    assert tokens.read(other.encode(good + END), [], lamps.spec.tools, 1).tool_calls[0].arguments == {"room": "hall"}
