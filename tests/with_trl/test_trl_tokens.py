@@ -200,3 +200,24 @@ def test_so_it_is_in_a_spelling_that_trl_reads(lamps: World, tokenizer: Any, val
     assert not message.tool_calls
     assert AssistantMessage.model_validate_json(message.model_dump_json()) == message
     assert tokens.read(other.encode(good + END), [], lamps.spec.tools, 1).tool_calls[0].arguments == {"room": "hall"}
+
+
+def test_a_first_prompt_that_does_not_fit_is_not_given_to_the_trainer(
+    arena: Arena, tokenizer: Any, loop: LoopThread
+) -> None:
+    rows = played(arena, tokenizer, lambda prompts, room: ([], None), loop, context=20)
+
+    assert not any(row.prompt for row in rows)
+
+
+def test_a_row_is_never_longer_than_the_context(
+    arena: Arena, tokenizer: Any, script: Callable[..., Any], loop: LoopThread
+) -> None:
+    (first,) = played(arena.with_tasks([next(iter(arena.tasks.values()))]), tokenizer, script(right_calls), loop)
+    context = len(first.prompt) + 101
+    looks = script(lambda prompt: f"{'I look. ' * 60}{call_text('look_around')}{END}")
+
+    for row in played(arena.with_tasks([first.session.task]), tokenizer, looks, loop, context=context):
+        assert len(row.prompt + row.completion) == context
+        assert row.episode is not None
+        assert row.episode.is_truncated
