@@ -221,3 +221,22 @@ def test_a_row_is_never_longer_than_the_context(
         assert len(row.prompt + row.completion) == context
         assert row.episode is not None
         assert row.episode.is_truncated
+
+
+@pytest.mark.parametrize("bad", ["{bad", '{"name": 3, "arguments": {}}', "[" * 1100])
+def test_a_bad_call_spoils_no_neighbour(lamps: World, tokenizer: Any, bad: str) -> None:
+    text = f"{call_text('turn_on', room='hall')}<tool_call>\n{bad}\n</tool_call>{call_text('look_around')}{END}"
+
+    message = ChatTokens(tokenizer).read(tokenizer.encode(text), [], lamps.spec.tools, 1)
+
+    assert [(call.id, call.name) for call in message.tool_calls] == [("call_1", "turn_on"), ("call_3", "look_around")]
+    assert [(call.id, call.text) for call in message.malformed_calls] == [("call_2", bad)]
+
+
+def test_words_before_and_after_a_call_are_kept(lamps: World, tokenizer: Any) -> None:
+    from trl.chat_template_utils import parse_response
+
+    ids = tokenizer.encode(f"One moment.\n{call_text('look_around')}\nSo.{END}")
+
+    assert ChatTokens(tokenizer).read(ids, [], lamps.spec.tools, 1).content == "One moment.\nSo."
+    assert parse_response(tokenizer, ids, prefix=[], tools=[])["content"].split("\n") == ["One moment.", "So."]
