@@ -68,3 +68,13 @@ def test_whatever_is_written_is_a_message(text: str) -> None:
     message = read(text)
 
     assert message.content or message.tool_calls or message.malformed_calls or '""' in text
+
+
+@pytest.mark.parametrize("value", ["[" * 1100, "[" * 200 + "]" * 200, "[" * 300 + "]" * 300, '"\\ud800"', "NaN"])
+def test_an_action_that_could_not_be_kept_is_malformed(value: str) -> None:
+    text = f'{{"calls": [{{"name": "a", "arguments": {{"x": {value}}}}}]}}'
+
+    message = read(text)
+
+    assert [malformed.text for malformed in message.malformed_calls] == [text]
+    assert not message.tool_calls

@@ -15,6 +15,7 @@ from simia.environment.loop_thread import LoopThread
 from simia.errors import ConfigError
 from simia.types import (
     AssistantMessage,
+    Episode,
     Message,
     StopReason,
     SystemMessage,
@@ -162,3 +163,80 @@ def test_a_template_without_tools_is_refused_with_what_to_do(tokenizer: Any) -> 
 
     with pytest.raises(ConfigError, match="cannot spell tool calls"):
         ChatTokens(mute)
+
+
+HOSTILE = ["[" * 1100, '{"name": "look", "arguments": {"at": "\\ud800"}}'] + [
+    '{"name": "look", "arguments": {"at": ' + value + "}}"
+    for value in ("[" * 1100, "[" * 200 + "]" * 200, "[" * 300 + "]" * 300, "NaN", "1e999", '1, "at": 2')
+]
+
+
+@pytest.mark.parametrize("inside", HOSTILE)
+def test_an_episode_can_be_kept_and_read_again_whatever_stands_in_a_block(
+    arena: Arena, tokenizer: Any, script: Callable[..., Any], loop: LoopThread, inside: str
+) -> None:
+    generate = script(lambda prompt: f"<tool_call>\n{inside}\n</tool_call>{END}")
+
+    (row,) = rollout(tokenizer, generate, loop, completion_tokens=8000).play(
+        [arena.session(next(iter(arena.tasks.values())), "g")]
+    )
+
+    assert row.episode is not None
+    assert row.episode.trajectory.stop_reason is StopReason.MALFORMED_CALL
+    assert Episode.model_validate_json(row.episode.model_dump_json()) == row.episode
+
+
+@pytest.mark.parametrize("value", ["[" * 1100, "[" * 300 + "]" * 300, "NaN", "1e999"])
+def test_so_it_is_in_a_spelling_that_trl_reads(lamps: World, tokenizer: Any, value: str) -> None:
+    import copy
+
+    other = copy.deepcopy(tokenizer)
+    other.response_template["fields"]["tool_calls"]["open"] = "<call>"
+    tokens = ChatTokens(other)
+    good = '<call>{"name": "turn_on", "arguments": {"room": "hall"}}</tool_call>'
+    bad = f'<call>{{"name": "turn_on", "arguments": {{"room": {value}}}}}</tool_call>'
+
+    message = tokens.read(other.encode(bad + END), [], lamps.spec.tools, 1)
+    assert not message.tool_calls
+    assert AssistantMessage.model_validate_json(message.model_dump_json()) == message
+    assert tokens.read(other.encode(good + END), [], lamps.spec.tools, 1).tool_calls[0].arguments == {"room": "hall"}
+
+
+def test_a_first_prompt_that_does_not_fit_is_not_given_to_the_trainer(
+    arena: Arena, tokenizer: Any, loop: LoopThread
+) -> None:
+    rows = played(arena, tokenizer, lambda prompts, room: ([], None), loop, context=20)
+
+    assert not any(row.prompt for row in rows)
+
+
+def test_a_row_is_never_longer_than_the_context(
+    arena: Arena, tokenizer: Any, script: Callable[..., Any], loop: LoopThread
+) -> None:
+    (first,) = played(arena.with_tasks([next(iter(arena.tasks.values()))]), tokenizer, script(right_calls), loop)
+    context = len(first.prompt) + 101
+    looks = script(lambda prompt: f"{'I look. ' * 60}{call_text('look_around')}{END}")
+
+    for row in played(arena.with_tasks([first.session.task]), tokenizer, looks, loop, context=context):
+        assert len(row.prompt + row.completion) == context
+        assert row.episode is not None
+        assert row.episode.is_truncated
+
+
+@pytest.mark.parametrize("bad", ["{bad", '{"name": 3, "arguments": {}}', "[" * 1100])
+def test_a_bad_call_spoils_no_neighbour(lamps: World, tokenizer: Any, bad: str) -> None:
+    text = f"{call_text('turn_on', room='hall')}<tool_call>\n{bad}\n</tool_call>{call_text('look_around')}{END}"
+
+    message = ChatTokens(tokenizer).read(tokenizer.encode(text), [], lamps.spec.tools, 1)
+
+    assert [(call.id, call.name) for call in message.tool_calls] == [("call_1", "turn_on"), ("call_3", "look_around")]
+    assert [(call.id, call.text) for call in message.malformed_calls] == [("call_2", bad)]
+
+
+def test_words_before_and_after_a_call_are_kept(lamps: World, tokenizer: Any) -> None:
+    from trl.chat_template_utils import parse_response
+
+    ids = tokenizer.encode(f"One moment.\n{call_text('look_around')}\nSo.{END}")
+
+    assert ChatTokens(tokenizer).read(ids, [], lamps.spec.tools, 1).content == "One moment.\nSo."
+    assert parse_response(tokenizer, ids, prefix=[], tools=[])["content"].split("\n") == ["One moment.", "So."]

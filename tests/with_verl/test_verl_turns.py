@@ -73,3 +73,23 @@ def test_templates_are_given_arguments_as_objects() -> None:
     assert as_template(message)["tool_calls"][0]["function"] == {"name": "look", "arguments": {"at": 1}}
     result = ToolMessage(call_id="c", name="look", content="dark")
     assert as_template(result) == {"role": "tool", "name": "look", "tool_call_id": "c", "content": "dark"}
+
+
+HOSTILE = ["[" * 1100, '{"name": "look", "arguments": {"at": "\\ud800"}}'] + [
+    '{"name": "look", "arguments": {"at": ' + value + "}}"
+    for value in ("[" * 1100, "[" * 200 + "]" * 200, "[" * 300 + "]" * 300, "NaN", "1e999", '1, "at": 2')
+]
+
+
+@pytest.mark.parametrize("inside", HOSTILE)
+def test_a_turn_can_be_kept_and_read_again_whatever_stands_in_a_block(inside: str) -> None:
+    turn = read_turn(block(inside) + block('{"name": "look", "arguments": {}}'), 1)
+    assert [malformed.text for malformed in turn.malformed_calls] == [inside]
+    assert [call.id for call in turn.tool_calls] == ["call_2"]
+    assert AssistantMessage.model_validate_json(turn.model_dump_json()) == turn
+
+
+@pytest.mark.parametrize("arguments", ["[" * 1100, '{"at": "\\ud800"}', '{"at": ' + "[" * 200 + "]" * 200 + "}"])
+def test_arguments_that_cannot_be_kept_are_malformed_in_every_spelling(arguments: str) -> None:
+    turn = parsed_turn("", [("look", arguments)], 1)
+    assert [malformed.text for malformed in turn.malformed_calls] == [arguments]

@@ -15,6 +15,10 @@ _TWO_ARGUMENTS = frozenset({"arguments", "parameters"})
 _OF_A_CALL = _TWO_ARGUMENTS | {"name", "id", "type"}
 NAMELESS = "no object with a name and arguments"
 
+DEEPEST = 64
+"""How deep the arguments of a call may be nested. What is 200 deep can be written, but not read again."""
+TOO_DEEP = f"the arguments are nested more than {DEEPEST} deep"
+
 # orjson reads integers beyond 64 bits as floats: only texts with so many digits take the slower, exact way. The search
 # runs in the regular expression engine of jsonschema-rs: 6 KB take it 2 us, and re 67.
 _NO_LONG_NUMBER = Schema({"not": {"pattern": "[0-9]{19}"}})
@@ -77,11 +81,13 @@ def read_arguments(text: str) -> JsonObject:
     """The arguments that JSON text spells.
 
     Raises:
-        FormatError: the text is no JSON, or its value is no object.
+        FormatError: the text is no JSON, its value is no object, or it is nested more than :data:`DEEPEST` deep.
     """
     value = load_json(text)
     if not isinstance(value, dict):
         raise FormatError(f"the arguments are {_kind(value)}, not an object")
+    if is_deeper(value, DEEPEST - 1):
+        raise FormatError(TOO_DEEP)
     return value
 
 
@@ -97,7 +103,9 @@ def malformed_call(call_id: str, name: str | None, text: str) -> MalformedToolCa
 
 
 def call_of(call_id: str, name: str | None, arguments: JsonObject | str) -> Call:
-    """The call with these arguments; text that spells no object, or a missing name, gives a malformed one."""
+    """The call with these arguments, which every reader of calls makes; text that spells no object, arguments that are
+    nested more than :data:`DEEPEST` deep, or a missing name, give a malformed one.
+    """
     if not name:
         return malformed_call(call_id, None, arguments if isinstance(arguments, str) else dump_json(arguments))
     if isinstance(arguments, str):
@@ -105,7 +113,16 @@ def call_of(call_id: str, name: str | None, arguments: JsonObject | str) -> Call
             arguments = read_arguments(arguments)
         except FormatError as cause:
             return MalformedToolCall(id=call_id, name=name, text=arguments, reason=str(cause))
+    if is_deeper(arguments, DEEPEST - 1):
+        return MalformedToolCall(id=call_id, name=name, text=_spelled(arguments), reason=TOO_DEEP)
     return ToolCall(id=call_id, name=name, arguments=arguments)
+
+
+def foreign_call(call_id: str, name: str | None, arguments: Any) -> Call:
+    """The same for arguments that a reader of others found, which may hold what JSON lacks: NaN, infinity, half of a
+    surrogate pair.
+    """
+    return call_of(call_id, name, _spelled(arguments))
 
 
 def calls_of(message: AssistantMessage) -> tuple[Call, ...]:
@@ -250,6 +267,16 @@ def record_of(index: int, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise FormatError(f"message {index} is {_kind(value)}, not an object: {value!r:.80}")
     return value
+
+
+def _spelled(value: Any) -> str:
+    """The text of ``value``, which is JSON where JSON has all of it; empty where it is too deep for any text."""
+    try:
+        return json.dumps(value, separators=(",", ":"))
+    except TypeError:
+        return str(value)
+    except RecursionError:
+        return ""
 
 
 def _renamed(call: Call, call_id: str) -> Call:

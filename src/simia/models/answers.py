@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from simia.errors import FormatError, ReplyCut, RequestRefused
-from simia.formats.calls import load_json
+from simia.formats.calls import Call, call_of, dump_json, split_calls
 from simia.types import ChatReply, FinishReason, MalformedToolCall, ToolCall, Usage
 
 _FINISH: dict[str, FinishReason] = {
@@ -112,33 +112,22 @@ def _text_of(content: Any) -> str:
 
 
 def _read_calls(raw: Any, reply_id: str) -> tuple[tuple[ToolCall, ...], tuple[MalformedToolCall, ...]]:
-    calls: list[ToolCall] = []
-    malformed: list[MalformedToolCall] = []
+    calls: list[Call] = []
     for index, entry in enumerate(raw if isinstance(raw, list) else [raw]):
         made_id = "call_" + hashlib.sha256(f"{reply_id}/{index}".encode()).hexdigest()[:12]
         function = entry.get("function") if isinstance(entry, dict) else None
         name = function.get("name") if isinstance(function, dict) else None
         if not isinstance(entry, dict) or not isinstance(function, dict) or not isinstance(name, str) or not name:
-            whole = orjson.dumps(entry).decode()
-            malformed.append(MalformedToolCall(id=made_id, text=whole, reason="the call names no function"))
+            whole = dump_json(entry)
+            calls.append(MalformedToolCall(id=made_id, text=whole, reason="the call names no function"))
             continue
         call_id = entry.get("id")
         call_id = call_id if isinstance(call_id, str) and call_id else made_id
         arguments = function.get("arguments")
-        if isinstance(arguments, dict):
-            calls.append(ToolCall(id=call_id, name=name, arguments=arguments))
-            continue
-        text = arguments if isinstance(arguments, str) else orjson.dumps(arguments).decode()
-        try:
-            value = load_json(text)
-        except FormatError as cause:
-            malformed.append(MalformedToolCall(id=call_id, name=name, text=text, reason=str(cause)))
-            continue
-        if isinstance(value, dict):
-            calls.append(ToolCall(id=call_id, name=name, arguments=value))
-        else:
-            malformed.append(MalformedToolCall(id=call_id, name=name, text=text, reason="no JSON object"))
-    return tuple(calls), tuple(malformed)
+        if not isinstance(arguments, dict | str):
+            arguments = dump_json(arguments)
+        calls.append(call_of(call_id, name, arguments))
+    return split_calls(calls)
 
 
 def _read_usage(body: dict[str, Any]) -> Usage:

@@ -64,7 +64,7 @@ _RESPONSE: dict[str, Any] = {
             "content": "json",
             "transform": {"type": "function", "function": "{content}"},
         },
-        "content": {"close_pattern": r"<\|im_end\|>\s*", "content": "text"},
+        "content": {"close_pattern": r"<\|im_end\|>\s*", "repeats": True, "join": "\n", "content": "text"},
     },
 }
 """How TRL reads a turn in the spelling of the template."""

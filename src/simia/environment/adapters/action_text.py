@@ -13,7 +13,18 @@ from collections.abc import Callable
 from typing import Any
 
 from simia.errors import FormatError
-from simia.formats.calls import Call, call_of, dump_json, load_json, malformed_call, spelled_call, split_calls
+from simia.formats.calls import (
+    DEEPEST,
+    TOO_DEEP,
+    Call,
+    call_of,
+    dump_json,
+    is_deeper,
+    load_json,
+    malformed_call,
+    spelled_call,
+    split_calls,
+)
 from simia.types import AssistantMessage, MalformedToolCall
 
 _KEYS = frozenset({"say", "calls"})
@@ -25,6 +36,8 @@ def read_action(text: str, next_id: Callable[[], str]) -> AssistantMessage:
         value = load_json(text)
     except FormatError as cause:
         return _unreadable(text, str(cause), next_id)
+    if is_deeper(value, DEEPEST - 1):
+        return _unreadable(text, TOO_DEEP, next_id)
     if not isinstance(value, dict) or not value or not value.keys() <= _KEYS:
         return _unreadable(text, 'the action is no {"say": "..."} and no {"calls": [...]}', next_id)
     say, calls = value.get("say", ""), value.get("calls", [])

@@ -20,7 +20,8 @@ from simia import __version__
 from simia.environment.recipe import ArenaRecipe
 from simia.environment.serving import Seat
 from simia.errors import EpisodeMisused, SimiaError, boundary
-from simia.types import Message, ToolMessage, UserMessage
+from simia.formats.calls import foreign_call
+from simia.types import MalformedToolCall, Message, ToolMessage, UserMessage
 
 PROMPT = "task"
 _CHUNK = 1 << 16
@@ -55,6 +56,9 @@ def mcp_server(seat: Seat, opening: tuple[Message, ...], *, tells_task: bool) ->
         )
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        call = foreign_call("", params.name, params.arguments or {})
+        if isinstance(call, MalformedToolCall):
+            return _result(f"the call could not be read: {call.reason}", is_error=True)
         try:
             with boundary(SimiaError, f"answer {params.name}"):
                 answer = await seat.call(params.name, params.arguments or {})

@@ -42,8 +42,9 @@ from simia.environment.adapters.openenv_messages import (
 )
 from simia.environment.serving import Episodes, Seat
 from simia.errors import ConfigError, EpisodeMisused, SimiaError, boundary
+from simia.formats.calls import foreign_call
 from simia.formats.openai import render_messages
-from simia.types import JsonObject, Task, ToolSpec
+from simia.types import JsonObject, MalformedToolCall, Task, ToolSpec
 
 ENV_NAME = "simia"
 RESPOND = "respond_to_user"
@@ -189,6 +190,9 @@ class SimiaEnvironment(Environment[CallToolAction, Observation, SimiaState]):
                 return self._refusal(name, ToolErrorType.INVALID_ARGS, f'{RESPOND} takes {{"message": "..."}}')
             answer = await seat.say(message)
             return SimiaObservation(tool_name=name, result=answer.words, **end_of(answer.episode))
+        call = foreign_call("", name, action.arguments)
+        if isinstance(call, MalformedToolCall):
+            return self._refusal(name, ToolErrorType.INVALID_ARGS, f"the call could not be read: {call.reason}")
         answer = await seat.call(name, action.arguments)
         return answered(seat, name, action.arguments, answer)
 

@@ -187,11 +187,16 @@ class TrlSpec:
             ]
             is_void = sum(score is not None for score in scores) < min(self._floor, size)
             rewards += [None] * len(scores) if is_void else scores
-        # A row on which nobody spoke has no reward; the trainer still wants a token in it.
+        # The trainer wants a token in each row, also where nobody spoke. What has no reward is not to be learned from:
+        # with a mask of ones its tokens would still count in the mean of the loss, and in the divergence.
+        masks = [
+            row.mask if row.mask and reward is not None else [0] * max(1, len(row.mask))
+            for row, reward in zip(rows, rewards, strict=True)
+        ]
         return {
             "prompt_ids": [row.prompt or [end] for row in rows],
             "completion_ids": [row.completion or [end] for row in rows],
-            "env_mask": [row.mask or [1] for row in rows],
+            "env_mask": masks,
             "logprobs": [row.logprobs or [0.0] for row in rows] if trainer.use_vllm else None,
             REWARD: rewards,
         }

@@ -104,11 +104,15 @@ class TokenRollout:
             if self._context is not None and len(row.prompt) + self._turn_tokens > self._context:
                 said = f"the first prompt has {len(row.prompt):,} tokens, and the context {self._context:,}"
                 row.session.cut(StopReason.CONTEXT_OVERFLOW, said)
+                row.prompt = []  # nobody is to compute what does not fit
 
     def _spoken(self, row: Row, ids: list[int], logprobs: list[float] | None) -> AssistantMessage | None:
         """The message in ``ids``, or None where it was cut off, which ends the episode."""
         given = row.prompt + row.completion
-        ids = ids[: self._completion_tokens - len(row.completion)]
+        room = self._completion_tokens - len(row.completion)
+        if self._context is not None:
+            room = min(room, self._context - len(given))
+        ids = ids[:room]
         if self._on_turn is not None:
             self._on_turn(row, given, ids)
         row.completion += ids

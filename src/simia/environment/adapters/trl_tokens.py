@@ -16,18 +16,12 @@ from trl.chat_template_utils import (
     supports_tool_calling,
 )
 
+from simia.environment.adapters.verl_turns import read_turn
 from simia.errors import ConfigError
+from simia.formats.calls import Call, foreign_call, split_calls
 from simia.formats.chat_template import as_template
 from simia.formats.markers import split_blocks
-from simia.types import (
-    AssistantMessage,
-    JsonObject,
-    MalformedToolCall,
-    Message,
-    ToolCall,
-    ToolMessage,
-    ToolSpec,
-)
+from simia.types import AssistantMessage, JsonObject, MalformedToolCall, Message, ToolMessage, ToolSpec
 
 
 class ChatTokens:
@@ -61,6 +55,7 @@ class ChatTokens:
                     f"TRL cannot read tool calls in the spelling of this tokenizer's chat template ({cause}): set "
                     "tokenizer.response_template"
                 ) from cause
+        self._is_hermes = _spells_hermes(tokenizer.response_template)
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[int]:
         """The tokens that an agent is given before its first turn."""
@@ -96,35 +91,30 @@ class ChatTokens:
         self, ids: Sequence[int], prefix: Sequence[int], tools: Sequence[ToolSpec], first_call: int
     ) -> AssistantMessage:
         """What the agent said and called in ``ids``. Calls are numbered from ``first_call``. A block that is no call is
-        a malformed one, verbatim.
+        a malformed one, verbatim. The spelling of Hermes is read by simia itself, any other by TRL.
         """
+        if self._is_hermes:
+            text = self.text(ids).rstrip().removesuffix(self.tokenizer.eos_token)
+            return read_turn(text, first_call)
         schemas = [tool.as_openai() for tool in tools]
-        parsed = parse_response(self.tokenizer, list(ids), prefix=list(prefix), tools=schemas)
-        content = parsed.get("content") or ""
-        said, blocks = split_blocks(content)
-        number = first_call
-        calls: list[ToolCall] = []
-        malformed: list[MalformedToolCall] = []
-        for entry in parsed.get("tool_calls") or ():
+        try:
+            parsed = parse_response(self.tokenizer, list(ids), prefix=list(prefix), tools=schemas)
+        except RecursionError:  # JSON that is too deep for Python's reader
+            parsed = {"content": str(self.tokenizer.decode(list(ids), skip_special_tokens=True))}
+        said, blocks = split_blocks(parsed.get("content") or "")
+        found: list[Call] = []
+        for number, entry in enumerate(parsed.get("tool_calls") or (), start=first_call):
             function = entry.get("function", entry)
-            name, arguments = function.get("name"), function.get("arguments")
-            if isinstance(name, str) and isinstance(arguments, dict):
-                calls.append(ToolCall(id=f"call_{number}", name=name, arguments=arguments))
-            else:
-                reason = 'a call needs "name" (a text) and "arguments" (an object)'
-                name = name if isinstance(name, str) else None
-                malformed.append(MalformedToolCall(id=f"call_{number}", name=name, text=str(entry), reason=reason))
-            number += 1
-        for block in blocks:
-            malformed.append(
-                MalformedToolCall(id=f"call_{number}", text=block, reason="it is no JSON object of a call")
-            )
-            number += 1
+            found.append(foreign_call(f"call_{number}", function["name"], function["arguments"]))
+        for number, block in enumerate(blocks, start=first_call + len(found)):
+            reason = "a call was begun that cannot be read"
+            found.append(MalformedToolCall(id=f"call_{number}", text=block, reason=reason))
+        calls, malformed = split_calls(found)
         return AssistantMessage(
             content=said.strip(),
             reasoning=parsed.get("reasoning_content") or None,
-            tool_calls=tuple(calls),
-            malformed_calls=tuple(malformed),
+            tool_calls=calls,
+            malformed_calls=malformed,
         )
 
     def spell(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> str:
@@ -152,3 +142,9 @@ class ChatTokens:
             **self._kwargs,
         )
         return ids
+
+
+def _spells_hermes(response_template: JsonObject) -> bool:
+    """Whether calls are JSON in ``<tool_call>`` blocks."""
+    calls = response_template.get("fields", {}).get("tool_calls", {})
+    return (calls.get("open"), calls.get("content")) == ("<tool_call>", "json")

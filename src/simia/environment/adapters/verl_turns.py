@@ -1,10 +1,9 @@
 """What an agent said, read from its own spelling."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from simia.errors import FormatError
-from simia.formats.calls import load_json
+from simia.formats.calls import Call, call_of, load_json, split_calls
 from simia.formats.markers import split_blocks, split_reasoning
 from simia.types import AssistantMessage, MalformedToolCall, ToolCall
 
@@ -20,17 +19,10 @@ def read_turn(text: str, first_call: int) -> AssistantMessage:
     """
     reasoning, rest = _split_thought(text)
     content, blocks = split_blocks(rest)
-    calls: list[ToolCall] = []
-    malformed: list[MalformedToolCall] = []
-    for number, block in enumerate(blocks, start=first_call):
-        call = _read_call(block, f"call_{number}")
-        if isinstance(call, ToolCall):
-            calls.append(call)
-        else:
-            malformed.append(call)
-    return AssistantMessage(
-        content=content.strip(), reasoning=reasoning, tool_calls=tuple(calls), malformed_calls=tuple(malformed)
+    calls, malformed = split_calls(
+        _read_call(block, f"call_{number}") for number, block in enumerate(blocks, start=first_call)
     )
+    return AssistantMessage(content=content.strip(), reasoning=reasoning, tool_calls=calls, malformed_calls=malformed)
 
 
 def parsed_turn(content: str, found: Sequence[tuple[str, str]], first_call: int) -> AssistantMessage:
@@ -39,22 +31,13 @@ def parsed_turn(content: str, found: Sequence[tuple[str, str]], first_call: int)
     A reader that finds no call where a call was begun gives it as content; it is a malformed one here.
     """
     reasoning, rest = _split_thought(content)
-    calls: list[ToolCall] = []
-    malformed: list[MalformedToolCall] = []
-    for number, (name, arguments) in enumerate(found, start=first_call):
-        value = _json(arguments)
-        if isinstance(value, dict):
-            calls.append(ToolCall(id=f"call_{number}", name=name, arguments=value))
-        else:
-            reason = "the arguments are no JSON object"
-            malformed.append(MalformedToolCall(id=f"call_{number}", name=name, text=arguments, reason=reason))
+    read = [call_of(f"call_{number}", name, text) for number, (name, text) in enumerate(found, start=first_call)]
+    calls, malformed = split_calls(read)
     if not found and any(marker in rest for marker in ("<tool_call>", "<|tool_call", "to=functions.")):
         reason = "a call was begun that cannot be read"
-        malformed.append(MalformedToolCall(id=f"call_{first_call}", text=rest, reason=reason))
+        malformed = (MalformedToolCall(id=f"call_{first_call}", text=rest, reason=reason),)
         rest = ""
-    return AssistantMessage(
-        content=rest.strip(), reasoning=reasoning, tool_calls=tuple(calls), malformed_calls=tuple(malformed)
-    )
+    return AssistantMessage(content=rest.strip(), reasoning=reasoning, tool_calls=calls, malformed_calls=malformed)
 
 
 def _split_thought(text: str) -> tuple[str | None, str]:
@@ -65,17 +48,17 @@ def _split_thought(text: str) -> tuple[str | None, str]:
     return split_reasoning(text)
 
 
-def _read_call(block: str, call_id: str) -> ToolCall | MalformedToolCall:
-    value = _json(block)
+def _read_call(block: str, call_id: str) -> Call:
+    reason = _NO_CALL
+    try:
+        value = load_json(block)
+    except FormatError:
+        value = None
     if isinstance(value, dict):
         name, arguments = value.get("name"), value.get("arguments")
         if isinstance(name, str) and name and isinstance(arguments, dict):
-            return ToolCall(id=call_id, name=name, arguments=arguments)
-    return MalformedToolCall(id=call_id, text=block, reason=_NO_CALL)
-
-
-def _json(text: str) -> Any:
-    try:
-        return load_json(text)
-    except FormatError:
-        return None
+            call = call_of(call_id, name, arguments)
+            if isinstance(call, ToolCall):
+                return call
+            reason = call.reason
+    return MalformedToolCall(id=call_id, text=block, reason=reason)
