@@ -240,7 +240,8 @@ class _Training:
         """The success on held-out tasks by name of the environment."""
         figures = self._examination.take(self._trainer, self)
         self._used = self._metered.meter.totals()  # what it took belongs to no step
-        self._curves.put(step, figures)
+        if figures:
+            self._curves.put(step, figures)
         for name in ("trained", "executed"):
             if figures.get(f"{name}_masked"):
                 self._learned.unscored[name] = figures[f"{name}_masked"]
