@@ -25,6 +25,7 @@
     │   │   ├── AuthenticationFailed
     │   │   ├── ModelNotFound
     │   │   ├── ContextOverflow
+    │   │   │   └── ContextFilled  the agent wrote most of what does not fit
     │   │   ├── StructuredOutputUnsupported
     │   │   └── RequestRefused   any other 4xx
     │   ├── EndpointLost         nothing is answered any more
@@ -169,6 +170,10 @@ class ModelNotFound(PermanentModelError):
 
 class ContextOverflow(PermanentModelError):
     """The prompt, or prompt and reply, do not fit the model's context."""
+
+
+class ContextFilled(ContextOverflow):
+    """The same, where more than half of a simulator's prompt is what the agent wrote: it is the agent's doing."""
 
 
 class StructuredOutputUnsupported(PermanentModelError):

@@ -10,6 +10,7 @@ from simia.environment.user import User
 from simia.errors import (
     AuthenticationFailed,
     ConfigError,
+    ContextFilled,
     ContextOverflow,
     CostCeilingReached,
     EpisodeMisused,
@@ -65,10 +66,10 @@ class _Stopped(Exception):
 class ToolEnvironment:
     """One episode: the agent's calls are answered by ``dynamics``, its words by ``user``. For one use only.
 
-    A call that cannot be read, or does not fit its tool, is answered by the program, in the same words every time, and
-    nobody is asked. Parallel calls are answered in their order, each on the state that the one before it left; none
-    sees the others in its history. The state is that of ``seed``; without one nothing is tracked and the history is all
-    that ``dynamics`` goes by.
+    A call that cannot be read, does not fit its tool, or is beyond the limits of one message, is answered by the
+    program, in the same words every time, and nobody is asked. Parallel calls are answered in their order, each on the
+    state that the one before it left; none sees the others in its history. The state is that of ``seed``; without one
+    nothing is tracked and the history is all that ``dynamics`` goes by.
 
     It holds no lock and no client: thousands may be open on one loop. ``messages`` is the conversation as the agent saw
     it, ``explained`` the same with every failure explained in full, which is what ``dynamics`` is shown. ``remembered``
@@ -170,6 +171,8 @@ class ToolEnvironment:
         except FATAL:
             self._end(Step(), StopReason.UNAVAILABLE, "the run ended")
             raise
+        except ContextFilled as cause:
+            return self._end(Step(), StopReason.CONTEXT_OVERFLOW, str(cause))
         except SimulatedUserError as cause:
             return self._end(Step(), StopReason.USER_FAILED, str(cause))
         except (SimulatorError, StateError, SandboxViolation, ContextOverflow) as cause:
@@ -182,6 +185,8 @@ class ToolEnvironment:
     async def _spoken_to(self) -> tuple[Message, ...]:
         try:
             turn = await self._user.next(tuple(self.messages))
+        except ContextFilled:
+            raise
         except ContextOverflow as cause:
             raise SimulatedUserError(f"the conversation is too long for the simulated user: {cause}") from cause
         if turn.spent:
@@ -206,17 +211,25 @@ class ToolEnvironment:
             results.append(seen)
             self._add(seen, explained=result)
 
-        for call in message.tool_calls:
+        most = self._limits.message_calls
+        for call in message.tool_calls[:most]:
             answered(await self._result(call, past))
+        for call in message.tool_calls[most:]:
+            answered(_refused(call, f"one message may hold {most} calls at most: make this one in the next message"))
         for malformed in message.malformed_calls:
             text = dump_json({"error": f"the call could not be read: {malformed.reason}; call again with valid JSON"})
             answered(ToolMessage(call_id=malformed.id, name=malformed.name or "", content=text, is_error=True))
         return tuple(results)
 
     async def _result(self, call: ToolCall, past: tuple[Message, ...]) -> ToolMessage:
+        size, most = len(dump_json(call.arguments)), self._limits.argument_chars
+        if size > most:
+            return _refused(
+                call, f"the arguments have {size:,} characters, at most {most:,} may be: send less at a time"
+            )
         problem = call_problem(self.seed.world, call)
         if problem is not None:
-            return ToolMessage(call_id=call.id, name=call.name, content=dump_json({"error": problem}), is_error=True)
+            return _refused(call, problem)
         query = TransitionQuery(
             world=self.seed.world, call=call, state=self.state, history=past, reference=self.seed.reference
         )
@@ -261,3 +274,7 @@ class ToolEnvironment:
             raise EpisodeMisused(
                 f"this environment {self._phase.value}: start it once, step until a step has a stop, make another then"
             )
+
+
+def _refused(call: ToolCall, problem: str) -> ToolMessage:
+    return ToolMessage(call_id=call.id, name=call.name, content=dump_json({"error": problem}), is_error=True)

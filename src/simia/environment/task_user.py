@@ -7,12 +7,13 @@ from typing import Any
 from pydantic import Field
 
 from simia.config import Settings
+from simia.environment.reward.evidence import shortened
 from simia.environment.user_checks import CHECKS, Scene, known_to_user, secrets_of
-from simia.errors import ConfigError, FormatError, SimulatedUserError
+from simia.errors import ConfigError, ContextOverflow, FormatError, SimulatedUserError
 from simia.prompts import fence, load
 from simia.seeds.plan import PERSONAS
 from simia.simulate import Draws, UserTurn
-from simia.simulate.asking import Inadmissible, ask
+from simia.simulate.asking import Inadmissible, ask, culprit
 from simia.simulate.schemas import USER_TURN
 from simia.types import (
     AssistantMessage,
@@ -33,6 +34,7 @@ PROMPTS = ("environment_user",)
 _OPENING = "The customer turns to the agent, which knows nothing of the wish yet."
 _SILENCE = "The agent has answered nothing."
 _ASKED = "What does the customer say to the agent now?"
+_LEAST_CHARS = 80
 _UNREADABLE = "form: it was cut, or was no JSON object"
 
 
@@ -43,7 +45,8 @@ class UserSettings(Settings):
     ``max_turns`` does: cut off by a limit, because the user did not leave. Who the user is comes from ``personas``,
     drawn once for all members of a group. ``max_repairs`` is how often an answer that must not be given is sent back
     with its reason before the episode is masked. ``structured`` sends a JSON Schema with each request. ``temperature``
-    is how freely the user speaks, ``max_tokens`` how long one answer may be.
+    is how freely the user speaks, ``max_tokens`` how long one answer may be. Of what the agent says before the user
+    speaks again it hears ``heard_chars`` characters, of longer messages both ends.
     """
 
     temperature: float = Field(default=0.7, ge=0)
@@ -51,6 +54,7 @@ class UserSettings(Settings):
     max_repairs: int = Field(default=2, ge=0)
     structured: bool = True
     max_messages: int = Field(default=12, ge=1)
+    heard_chars: int = Field(default=4000, ge=400)
     personas: tuple[str, ...] = Field(default=PERSONAS, min_length=1)
 
 
@@ -104,15 +108,15 @@ class TaskUser:
         tag = self._draws.tag("user/fence", (message.content for message in said))
         dialogue: list[Message] = [self._system]
         # What the agent said beside a call and after it is one turn: many chat templates demand alternating roles.
-        heard = [_OPENING]
+        heard: list[str] = []
         for message in said:
             if isinstance(message, AssistantMessage):
-                heard.append(fence(message.content, tag, "agent"))
+                heard.append(message.content)
                 continue
             own = canonical_json({"done": False, "say": message.content}).decode()
-            dialogue += (_turn_of_agent(heard), AssistantMessage(content=own))
+            dialogue += (self._turn_of_agent(dialogue, heard, tag), AssistantMessage(content=own))
             heard = []
-        dialogue.append(_turn_of_agent(heard))
+        dialogue.append(self._turn_of_agent(dialogue, heard, tag))
         settings = self._settings
         return ChatRequest(
             model=self._model.name,
@@ -130,6 +134,7 @@ class TaskUser:
 
         Raises:
             SimulatedUserError: every answer was refused; the text names the check that refused the last one.
+            ContextFilled: the question is too long, and most of it is what the agent said.
             ModelError: nobody answered.
         """
         spoken = [message for message in messages if isinstance(message, UserMessage)]
@@ -152,6 +157,9 @@ class TaskUser:
             request = self.request(messages, failed)
         try:
             answer = await ask(model, request, read, self._settings.max_repairs)
+        except ContextOverflow as cause:
+            heard = sum(len(message.content) for message in request.messages if isinstance(message, UserMessage))
+            raise culprit(cause, request, heard) from cause
         finally:
             self.refused += [_UNREADABLE] * model.unread
         if not isinstance(answer, Inadmissible):
@@ -161,6 +169,14 @@ class TaskUser:
         reason = answer.reason if answer.reason in self.refused else f"form: {answer.reason}"
         tries = "once" if answer.count == 1 else f"{answer.count} times"
         raise SimulatedUserError(f"the simulated user answered inadmissibly {tries}, lastly by the check {reason}")
+
+    def _turn_of_agent(self, before: list[Message], heard: list[str], tag: str) -> UserMessage:
+        """One turn as the user gets it. The question at its end keeps small models in their part."""
+        room = max(_LEAST_CHARS, self._settings.heard_chars // max(1, len(heard)))
+        told = [fence(shortened(text, room), tag, "agent") for text in heard]
+        if len(before) == 1:
+            told.insert(0, _OPENING)
+        return UserMessage(content="\n".join((*(told or (_SILENCE,)), _ASKED)))
 
     def _scene(self, messages: tuple[Message, ...]) -> Scene:
         said = _speech(messages)
@@ -200,11 +216,6 @@ def _speech(messages: tuple[Message, ...]) -> tuple[UserMessage | AssistantMessa
         for message in messages
         if isinstance(message, UserMessage) or (isinstance(message, AssistantMessage) and message.content.strip())
     )
-
-
-def _turn_of_agent(heard: list[str]) -> UserMessage:
-    """One turn as the user gets it. The question at its end keeps small models in their part."""
-    return UserMessage(content="\n".join((*(heard or (_SILENCE,)), _ASKED)))
 
 
 def _read(value: Any, scene: Scene, *, may_leave: bool) -> UserTurn:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from simia.errors import FormatError, SimulatorError
+from simia.errors import ContextFilled, ContextOverflow, FormatError, SimulatorError
 from simia.formats.json_text import read_json
 from simia.types import AssistantMessage, ChatModel, ChatRequest, UserMessage
 
@@ -84,6 +84,15 @@ def _continued(request: ChatRequest, text: str, said: str, seed: int | None) -> 
     return request.model_copy(
         update={"messages": messages, "sampling": request.sampling.model_copy(update={"seed": seed})}
     )
+
+
+def culprit(cause: ContextOverflow, request: ChatRequest, written: int) -> ContextOverflow:
+    """``cause`` of a request that did not fit, or that the agent filled it: if more than half of the prompt are the
+    ``written`` characters that come from the agent. Else nothing would be lost for it by making prompts too long.
+    """
+    if 2 * written <= sum(len(message.content) for message in request.messages):
+        return cause
+    return ContextFilled(f"the agent wrote {written:,} characters of a prompt that was too long: {cause}")
 
 
 def must(answer: Answer[T] | Inadmissible, who: str) -> Answer[T]:

@@ -4,12 +4,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from simia.errors import FormatError, StateError
+from simia.errors import ContextOverflow, FormatError, StateError
 from simia.formats.calls import dump_json
 from simia.prompts import fence, load
 from simia.seeds.calls import call_problem
 from simia.seeds.invariants import violations
-from simia.simulate.asking import Answer, Inadmissible, Wanted, ask, must
+from simia.simulate.asking import Answer, Inadmissible, Wanted, ask, culprit, must
 from simia.simulate.history import shown_history
 from simia.simulate.operations import KEY, computed
 from simia.simulate.parts import remembered, tool_lines
@@ -119,6 +119,7 @@ class TrackedDynamics:
 
         Raises:
             SimulatorError: every proposal of the model was inadmissible; the message has the last reason.
+            ContextFilled: the call alone is more than half of a prompt that is too long.
         """
         answer = await self.propose(query)
         return must(answer, f"the simulated tool {query.call.name!r}").value
@@ -138,7 +139,11 @@ class TrackedDynamics:
                 return _results(value, query, self._settings.seed)
             return _read(value, query)
 
-        return await ask(self._model, self.request(query), read, self._settings.max_repairs)
+        request = self.request(query)
+        try:
+            return await ask(self._model, request, read, self._settings.max_repairs)
+        except ContextOverflow as cause:
+            raise culprit(cause, request, len(dump_json(query.call.arguments))) from cause
 
     def _system(self, query: TransitionQuery, *, tracked: bool) -> SystemMessage:
         """What all calls in a world share."""
