@@ -1,6 +1,6 @@
 """What the trainer is handed of a batch of episodes, and what it learns from those that say nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +12,10 @@ pytest.importorskip("trl", reason="needs the extra 'trl'")
 from simia.environment.adapters.trl import REWARD, TrlSpec
 from simia.environment.arena import Arena
 from simia.environment.loop_thread import LoopThread
+from simia.errors import CostCeilingReached
 from simia.train import trl_trainer
 from simia.train.recipe import GrpoRecipe, recipe_of
-from simia.types import Played, Reward
+from simia.types import Episode, Failed, Kept, Played, Reward
 from simia.worlds import World
 
 pytestmark = [
@@ -99,6 +100,61 @@ def test_a_prompt_that_does_not_fit_is_one_token(arena: Arena, tokenizer: Any, l
 
     assert rows["prompt_ids"] == rows["completion_ids"] == [[tokenizer.eos_token_id]] * 2
     assert rows["env_mask"] == [[0]] * 2
+
+
+class Listener:
+    """A watch that notes the ends of episodes in their order."""
+
+    def __init__(self) -> None:
+        self.ends: dict[int, tuple[str, str]] = {}
+        self.told_in_batch: list[str] = []
+
+    async def ended(self, step: int, mode: str, place: int, key: str, outcome: Kept[Episode] | Failed) -> None:
+        self.ends[place] = (key, outcome.error if isinstance(outcome, Failed) else "kept")
+
+    def batch(self, step: int, mode: str, episodes: Sequence[Episode], seconds: float) -> None:
+        self.told_in_batch = [episode.id for episode in episodes]
+
+
+def test_an_episode_that_is_judged_is_told_though_the_next_one_ends_the_run(
+    arena: Arena, tokenizer: Any, loop: LoopThread
+) -> None:
+    judged = iter(range(4))
+
+    async def reward(played: Played) -> Reward:
+        if next(judged) == 2:
+            raise CostCeilingReached("enough was paid")
+        return Reward(value=1.0, reason="")
+
+    arena.reward = reward
+    listener = Listener()
+
+    with pytest.raises(CostCeilingReached):
+        rolled(arena, tokenizer, loop, watch=listener)
+
+    assert [listener.ends[place][1] for place in range(3)] == ["kept", "kept", "CostCeilingReached"]
+    assert len(listener.ends) == 4
+    assert not listener.told_in_batch
+
+
+def test_an_episode_that_is_played_again_has_a_place_of_its_own(arena: Arena, tokenizer: Any, loop: LoopThread) -> None:
+    mutes = iter([False, True, False, True, False, True, False])
+    listener = Listener()
+    spec = TrlSpec(judging(arena, lambda played: next(mutes)), loop, reruns=2, watch=listener)
+    task_id = next(iter(arena.tasks))
+
+    spec.rollout_func([[{"task_id": task_id}]] * 4, trainer_double(tokenizer, 4))
+
+    assert {place: key.rpartition("/")[2] for place, (key, _) in listener.ends.items()} == {
+        0: "0",
+        1: "1",
+        2: "2",
+        3: "3",
+        5: "1+1",
+        7: "3+1",
+        11: "3+2",
+    }
+    assert len(listener.told_in_batch) == 7
 
 
 def recipe_for(agent: Path, **learn: Any) -> GrpoRecipe:

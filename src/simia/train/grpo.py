@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simia import __version__
 from simia.environment.arena import Arena, prompts_of
-from simia.environment.episodes import EpisodeLog
+from simia.environment.episodes import EPISODES, EpisodeLog
 from simia.environment.loop_thread import LoopThread
 from simia.environment.recipe import open_arena
 from simia.environment.tasks import world_tasks
@@ -23,7 +23,7 @@ from simia.store.calls import CallRecord
 from simia.train.curves import Curves
 from simia.train.recipe import FREE, GROWING, TINY, GrpoRecipe
 from simia.train.tally import figures_of, usage_between
-from simia.types import Episode, Message, Task, content_id
+from simia.types import Episode, Failed, Kept, Message, Task, content_id
 from simia.worlds import World
 
 CURVES = "curves.csv"
@@ -210,16 +210,17 @@ class _Training:
         self._learned.totals = self._meter.totals()
         return self._learned
 
+    async def ended(self, step: int, mode: str, place: int, key: str, outcome: Kept[Episode] | Failed) -> None:
+        """Keep what became of an episode; see :class:`simia.environment.adapters.trl.Watch`."""
+        ordinal = self._first_ordinal(step, mode) + place
+        if isinstance(outcome, Kept):
+            await self._episodes.append(ordinal, outcome.value, self._spec)
+        else:
+            await self._run.stream(EPISODES).append(ordinal, key, outcome)
+
     def batch(self, step: int, mode: str, episodes: Sequence[Episode], seconds: float) -> None:
-        """Keep the episodes of one batch; see :class:`simia.environment.adapters.trl.Watch`."""
-
-        async def keep() -> None:
-            start = self._first_ordinal(step, mode)
-            for place, episode in enumerate(episodes):
-                await self._episodes.append(start + place, episode, self._spec)
-            await self._run.commit()
-
-        self._loop.run(keep())
+        """Count the episodes of one batch; see :class:`simia.environment.adapters.trl.Watch`."""
+        self._loop.run(self._run.commit())
         self._run.save_meter(self._meter.as_dict())
         if mode != "train":
             return
