@@ -14,24 +14,14 @@ from simia.environment.arena import Arena
 from simia.environment.loop_thread import LoopThread
 from simia.errors import CostCeilingReached
 from simia.train import trl_trainer
-from simia.train.recipe import GrpoRecipe, recipe_of
+from simia.train.recipe import GrpoRecipe
 from simia.types import Episode, Failed, Kept, Played, Reward
-from simia.worlds import World
 
 pytestmark = [
     pytest.mark.trl,
     pytest.mark.filterwarnings("default"),  # what TRL and transformers warn each other about is not ours to mend
 ]
 END = "<|im_end|>"
-
-
-@pytest.fixture(scope="module")
-def agent(lamps: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from simia.train.tiny import make_tiny
-
-    folder = tmp_path_factory.mktemp("agent")
-    make_tiny(lamps, folder, steps=5)
-    return folder
 
 
 def trainer_double(tokenizer: Any, size: int = 2, **more: Any) -> Any:
@@ -157,34 +147,9 @@ def test_an_episode_that_is_played_again_has_a_place_of_its_own(arena: Arena, to
     assert len(listener.told_in_batch) == 7
 
 
-def recipe_for(agent: Path, **learn: Any) -> GrpoRecipe:
-    return recipe_of(
-        {
-            "name": "batch",
-            "environment": {"world": "lamps", "tasks": 8, "dynamics": "executable", "user": "one_request"},
-            "agent": {"model": str(agent)},
-            "learn": {
-                "steps": 1,
-                "groups": 2,
-                "group_size": 2,
-                "micro_batch": 2,
-                "turn_tokens": 16,
-                "completion_tokens": 64,
-                "learning_rate": 1e-3,
-                "gradient_checkpointing": False,
-                "device": "cpu",
-                "tensorboard": False,
-                **learn,
-            },
-        },
-        [],
-        "the test",
-    )
-
-
 @pytest.mark.parametrize("loss", ["grpo", "dr_grpo", "dapo", "bnpo"])
 def test_a_batch_in_which_everything_is_masked_changes_no_weight(
-    arena: Arena, loop: LoopThread, agent: Path, tmp_path: Path, loss: str
+    arena: Arena, loop: LoopThread, agent: Path, recipe_for: Callable[..., GrpoRecipe], tmp_path: Path, loss: str
 ) -> None:
     import torch
 

@@ -180,7 +180,7 @@ class TrlSpec:
                     request=content_id(list(given)),
                     messages=tuple(message.content_id for message in messages),
                     sampling=Sampling(
-                        temperature=trainer.args.temperature,
+                        temperature=next((one.temperature for one in samplers(trainer)), trainer.args.temperature),
                         max_tokens=self._turn_tokens or trainer.max_completion_length,
                         top_p=trainer.args.top_p,
                     ),
@@ -223,14 +223,23 @@ def _episode(row: Row) -> Episode:
     return row.episode
 
 
+def samplers(trainer: Any) -> list[Any]:
+    """What says how the trainer draws: vLLM's engine, or else the configuration of transformers. Both have a
+    ``temperature``.
+    """
+    found = [getattr(trainer, name, None) for name in ("vllm_generation", "generation_config")]
+    return [one for one in found if one is not None]
+
+
 @contextmanager
 def _turns_of(trainer: Any, most: int | None) -> Iterator[None]:
     """Let the trainer's engine generate at most ``most`` tokens at a time: by itself it takes the room of a whole
     completion for every turn.
     """
-    engine = getattr(trainer, "vllm_generation", None)
-    configs = [(trainer.generation_config, "max_new_tokens")] if hasattr(trainer, "generation_config") else []
-    configs += [(engine, "max_completion_length")] if engine is not None else []
+    configs = [
+        (one, "max_completion_length" if hasattr(one, "max_completion_length") else "max_new_tokens")
+        for one in samplers(trainer)
+    ]
     before = [getattr(config, name) for config, name in configs]
     try:
         for config, name in configs:
@@ -242,4 +251,4 @@ def _turns_of(trainer: Any, most: int | None) -> Iterator[None]:
             setattr(config, name, value)
 
 
-__all__ = ["REWARD", "Session", "TrlSpec", "Watch"]
+__all__ = ["REWARD", "Session", "TrlSpec", "Watch", "samplers"]
