@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from simia import worlds
 from simia.environment.arena import Arena
 from simia.environment.loop_thread import LoopThread
 from simia.environment.settings import EnvironmentSettings
+from simia.train.recipe import GrpoRecipe, recipe_of
 from simia.worlds import World
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported: its waiting threads shall not spin
@@ -51,5 +53,46 @@ def script(tokenizer: Any) -> Callable[[Callable[[str], str]], Any]:
             return [tokenizer.encode(answer(text)) for text in texts], None
 
         return generate
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def agent(lamps: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an agent that has learned next to nothing."""
+    from simia.train.tiny import make_tiny
+
+    folder = tmp_path_factory.mktemp("agent")
+    make_tiny(lamps, folder, steps=5)
+    return folder
+
+
+@pytest.fixture
+def recipe_for() -> Callable[..., GrpoRecipe]:
+    """The recipe of one small step of an agent in a folder."""
+
+    def made(agent: Path, **learn: Any) -> GrpoRecipe:
+        return recipe_of(
+            {
+                "name": "batch",
+                "environment": {"world": "lamps", "tasks": 8, "dynamics": "executable", "user": "one_request"},
+                "agent": {"model": str(agent)},
+                "learn": {
+                    "steps": 1,
+                    "groups": 2,
+                    "group_size": 2,
+                    "micro_batch": 2,
+                    "turn_tokens": 16,
+                    "completion_tokens": 64,
+                    "learning_rate": 1e-3,
+                    "gradient_checkpointing": False,
+                    "device": "cpu",
+                    "tensorboard": False,
+                    **learn,
+                },
+            },
+            [],
+            "the test",
+        )
 
     return made

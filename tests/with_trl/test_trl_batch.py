@@ -1,6 +1,6 @@
 """What the trainer is handed of a batch of episodes, and what it learns from those that say nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,25 +12,16 @@ pytest.importorskip("trl", reason="needs the extra 'trl'")
 from simia.environment.adapters.trl import REWARD, TrlSpec
 from simia.environment.arena import Arena
 from simia.environment.loop_thread import LoopThread
+from simia.errors import CostCeilingReached
 from simia.train import trl_trainer
-from simia.train.recipe import GrpoRecipe, recipe_of
-from simia.types import Played, Reward
-from simia.worlds import World
+from simia.train.recipe import GrpoRecipe
+from simia.types import Episode, Failed, Kept, Played, Reward
 
 pytestmark = [
     pytest.mark.trl,
     pytest.mark.filterwarnings("default"),  # what TRL and transformers warn each other about is not ours to mend
 ]
 END = "<|im_end|>"
-
-
-@pytest.fixture(scope="module")
-def agent(lamps: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from simia.train.tiny import make_tiny
-
-    folder = tmp_path_factory.mktemp("agent")
-    make_tiny(lamps, folder, steps=5)
-    return folder
 
 
 def trainer_double(tokenizer: Any, size: int = 2, **more: Any) -> Any:
@@ -101,34 +92,64 @@ def test_a_prompt_that_does_not_fit_is_one_token(arena: Arena, tokenizer: Any, l
     assert rows["env_mask"] == [[0]] * 2
 
 
-def recipe_for(agent: Path, **learn: Any) -> GrpoRecipe:
-    return recipe_of(
-        {
-            "name": "batch",
-            "environment": {"world": "lamps", "tasks": 8, "dynamics": "executable", "user": "one_request"},
-            "agent": {"model": str(agent)},
-            "learn": {
-                "steps": 1,
-                "groups": 2,
-                "group_size": 2,
-                "micro_batch": 2,
-                "turn_tokens": 16,
-                "completion_tokens": 64,
-                "learning_rate": 1e-3,
-                "gradient_checkpointing": False,
-                "device": "cpu",
-                "tensorboard": False,
-                **learn,
-            },
-        },
-        [],
-        "the test",
-    )
+class Listener:
+    """A watch that notes the ends of episodes in their order."""
+
+    def __init__(self) -> None:
+        self.ends: dict[int, tuple[str, str]] = {}
+        self.told_in_batch: list[str] = []
+
+    async def ended(self, step: int, mode: str, place: int, key: str, outcome: Kept[Episode] | Failed) -> None:
+        self.ends[place] = (key, outcome.error if isinstance(outcome, Failed) else "kept")
+
+    def batch(self, step: int, mode: str, episodes: Sequence[Episode], seconds: float) -> None:
+        self.told_in_batch = [episode.id for episode in episodes]
+
+
+def test_an_episode_that_is_judged_is_told_though_the_next_one_ends_the_run(
+    arena: Arena, tokenizer: Any, loop: LoopThread
+) -> None:
+    judged = iter(range(4))
+
+    async def reward(played: Played) -> Reward:
+        if next(judged) == 2:
+            raise CostCeilingReached("enough was paid")
+        return Reward(value=1.0, reason="")
+
+    arena.reward = reward
+    listener = Listener()
+
+    with pytest.raises(CostCeilingReached):
+        rolled(arena, tokenizer, loop, watch=listener)
+
+    assert [listener.ends[place][1] for place in range(3)] == ["kept", "kept", "CostCeilingReached"]
+    assert len(listener.ends) == 4
+    assert not listener.told_in_batch
+
+
+def test_an_episode_that_is_played_again_has_a_place_of_its_own(arena: Arena, tokenizer: Any, loop: LoopThread) -> None:
+    mutes = iter([False, True, False, True, False, True, False])
+    listener = Listener()
+    spec = TrlSpec(judging(arena, lambda played: next(mutes)), loop, reruns=2, watch=listener)
+    task_id = next(iter(arena.tasks))
+
+    spec.rollout_func([[{"task_id": task_id}]] * 4, trainer_double(tokenizer, 4))
+
+    assert {place: key.rpartition("/")[2] for place, (key, _) in listener.ends.items()} == {
+        0: "0",
+        1: "1",
+        2: "2",
+        3: "3",
+        5: "1+1",
+        7: "3+1",
+        11: "3+2",
+    }
+    assert len(listener.told_in_batch) == 7
 
 
 @pytest.mark.parametrize("loss", ["grpo", "dr_grpo", "dapo", "bnpo"])
 def test_a_batch_in_which_everything_is_masked_changes_no_weight(
-    arena: Arena, loop: LoopThread, agent: Path, tmp_path: Path, loss: str
+    arena: Arena, loop: LoopThread, agent: Path, recipe_for: Callable[..., GrpoRecipe], tmp_path: Path, loss: str
 ) -> None:
     import torch
 

@@ -14,7 +14,7 @@ pytest.importorskip("trl", reason="needs the extra 'trl'")
 
 from simia.environment.episodes import EpisodeLog
 from simia.environment.recipe import choose_players
-from simia.errors import ConfigError, ManifestMismatch, ServerFailed
+from simia.errors import ConfigError, CostCeilingReached, ManifestMismatch, ModelError, ServerFailed
 from simia.models.cast import Cast
 from simia.models.choose import ChosenModel
 from simia.store import Run
@@ -170,8 +170,37 @@ def test_an_outage_of_the_simulator_masks_episodes_and_plays_them_again_but_no_s
     assert all(episode.is_masked and episode.attributed_to is Party.INFRASTRUCTURE for episode in kept)
 
 
-def away(cast: Cast, *, since: int, until: int) -> Cast:
-    """``cast`` with models that answer nothing from request ``since`` to request ``until``."""
+def test_a_run_that_dies_in_a_batch_tells_the_end_of_every_episode_that_it_began(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+) -> None:
+    unexamined = recipe(evaluation__tasks=0, environment__tasks=40)
+    cast = choose_players(unexamined, {}, lamps)
+    assert cast is not None
+
+    with pytest.raises(CostCeilingReached):
+        grpo(
+            unexamined,
+            away(cast, since=12, until=10_000, error=CostCeilingReached("enough was paid")),
+            lamps,
+            tmp_path / "run",
+        )
+
+    with Run.read(tmp_path / "run") as run:
+        begun = {record.episode for record in run.calls}
+        kept = {episode.id for _, episode in EpisodeLog(run).iterate()}
+        failed = dict(EpisodeLog(run).failed())
+    assert failed
+    assert begun == kept | failed.keys()
+    assert {why.error for why in failed.values()} == {"CostCeilingReached"}
+
+    grpo(unexamined, cast, lamps, tmp_path / "run", resume=True)
+
+    with Run.read(tmp_path / "run") as run:
+        assert not dict(EpisodeLog(run).failed())
+
+
+def away(cast: Cast, *, since: int, until: int, error: ModelError | None = None) -> Cast:
+    """``cast`` with models that answer nothing, or raise ``error``, from request ``since`` to request ``until``."""
     asked = count()
 
     class Away:
@@ -181,7 +210,7 @@ def away(cast: Cast, *, since: int, until: int) -> Cast:
 
         async def complete(self, request: ChatRequest) -> ChatReply:
             if since <= next(asked) < until:
-                raise ServerFailed("the endpoint is away")
+                raise error or ServerFailed("the endpoint is away")
             return await self._inner.complete(request)
 
     def opener(chosen: ChosenModel) -> Callable[[], AbstractAsyncContextManager[ChatModel]]:

@@ -6,7 +6,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from simia.environment.arena import Arena
-from simia.environment.episodes import EpisodeLog
+from simia.environment.episodes import EPISODES, EpisodeLog
 from simia.environment.loop_thread import LoopThread
 from simia.environment.serving_run import kept_arena
 from simia.errors import ConfigError, SimiaError, TransientModelError
@@ -20,7 +20,7 @@ from simia.train.curves import Curves
 from simia.train.examination import MODES, Examination
 from simia.train.recipe import FREE, GROWING, TINY, GrpoRecipe
 from simia.train.tally import figures_of, usage_between
-from simia.types import Episode, Message
+from simia.types import Episode, Failed, Kept, Message
 from simia.worlds import World
 
 CURVES = "curves.csv"
@@ -172,16 +172,17 @@ class _Training:
         self._learned.totals = self._metered.meter.totals()
         return self._learned
 
+    async def ended(self, step: int, mode: str, place: int, key: str, outcome: Kept[Episode] | Failed) -> None:
+        """Keep what became of an episode; see :class:`simia.environment.adapters.trl.Watch`."""
+        ordinal = self._first_ordinal(step, mode) + place
+        if isinstance(outcome, Kept):
+            await self._episodes.append(ordinal, outcome.value, self._worlds[outcome.value.trajectory.world])
+        else:
+            await self._run.stream(EPISODES).append(ordinal, key, outcome)
+
     def batch(self, step: int, mode: str, episodes: Sequence[Episode], seconds: float) -> None:
-        """Keep the episodes of one batch; see :class:`simia.environment.adapters.trl.Watch`."""
-
-        async def keep() -> None:
-            start = self._first_ordinal(step, mode)
-            for place, episode in enumerate(episodes):
-                await self._episodes.append(start + place, episode, self._worlds[episode.trajectory.world])
-            await self._run.commit()
-
-        self._loop.run(keep())
+        """Count the episodes of one batch; see :class:`simia.environment.adapters.trl.Watch`."""
+        self._loop.run(self._run.commit())
         self._metered.note()
         if mode != "train":
             return

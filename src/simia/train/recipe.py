@@ -19,6 +19,7 @@ FREE = MODELS_FREE | {
     "config.learn.vllm_memory",
     "config.learn.vllm_url",
     "config.learn.micro_batch",
+    "config.learn.generate_batch",
     "config.learn.keep_checkpoints",
     "config.learn.checkpoint_every",
     "config.learn.tensorboard",
@@ -67,6 +68,7 @@ class LearnSettings(Settings):
     follows the first prompt, tools and user included, ``completion_tokens``.
 
     ``micro_batch`` episodes are in memory at a time while weights are changed; it changes no result but rounding.
+    ``generate_batch`` episodes speak at a time where no vLLM generates; it changes which draws they get.
     ``checkpoint_every`` so many steps everything is saved that it takes to go on exactly, and the newest
     ``keep_checkpoints`` are kept. The run ends where more than ``max_masked`` of the episodes of the last
     ``masked_over`` steps are masked: nothing could be learned.
@@ -93,6 +95,7 @@ class LearnSettings(Settings):
     turn_tokens: int = Field(default=1024, ge=1)
     completion_tokens: int = Field(default=8192, ge=1)
     micro_batch: int = Field(default=8, ge=1)
+    generate_batch: int = Field(default=64, ge=1)
     gradient_checkpointing: bool = True
     checkpoint_every: int = Field(default=10, ge=1)
     keep_checkpoints: int = Field(default=3, ge=1)

@@ -14,7 +14,7 @@ from transformers.trainer_utils import get_last_checkpoint
 from transformers.utils.logging import disable_progress_bar
 from trl import GRPOConfig, GRPOTrainer
 
-from simia.environment.adapters.trl import TrlSpec
+from simia.environment.adapters.trl import TrlSpec, samplers
 from simia.errors import ConfigError, boundary
 from simia.train.recipe import AgentSettings, GrpoRecipe
 
@@ -91,7 +91,7 @@ def trainer_of(
         )
     )
     with boundary(ConfigError, "set up the trainer"):
-        trainer = GRPOTrainer(
+        trainer = _Trainer(
             model=agent.model,
             args=_arguments(recipe, run_folder),
             train_dataset=spec.train_dataset,
@@ -101,6 +101,7 @@ def trainer_of(
             peft_config=peft,
             callbacks=[_Callback(logged, after_step)],
         )
+    trainer.generate_batch = recipe.learn.generate_batch
     trainer.remove_callback(PrinterCallback)  # it prints every figure of every step; whoever asked tells what matters
     return trainer
 
@@ -125,17 +126,21 @@ def answering(
     rng = torch.get_rng_state()
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else None
     was_training = trainer.model.training
-    before = trainer.generation_config.temperature, trainer.num_generations_eval
+    drawing = samplers(trainer)
+    temperatures, generations = [one.temperature for one in drawing], trainer.num_generations_eval
     try:
         set_seed(seed)
         trainer.model.eval()
-        trainer.generation_config.temperature = temperature
+        for one in drawing:
+            one.temperature = temperature
         trainer.num_generations_eval = 1
         prompts = [[{"role": "user", "content": "", "task_id": task_id}] for task_id in task_ids]
         rewards: list[float | None] = spec.rollout_func(prompts, trainer)["simia_reward"]
         return rewards
     finally:
-        trainer.generation_config.temperature, trainer.num_generations_eval = before
+        for one, before in zip(drawing, temperatures, strict=True):
+            one.temperature = before
+        trainer.num_generations_eval = generations
         trainer.model.train(was_training)
         torch.set_rng_state(rng)
         if cuda is not None:
@@ -186,6 +191,23 @@ def _arguments(recipe: GrpoRecipe, run_folder: Path) -> GRPOConfig:
         log_completions=False,
         **vllm,
     )
+
+
+class _Trainer(GRPOTrainer):  # type: ignore[misc,unused-ignore]
+    """Generates for at most ``generate_batch`` conversations at a time, unless vLLM does, which minds its own memory:
+    all of a step at once, padded to the longest, take more memory than the change of weights.
+    """
+
+    generate_batch = 64
+
+    def _generate_single_turn(self, prompt_ids: Any, *rest: Any, **more: Any) -> Any:
+        size = len(prompt_ids) if self.use_vllm else self.generate_batch
+        if len(prompt_ids) <= size:
+            return super()._generate_single_turn(prompt_ids, *rest, **more)
+        turns: list[list[int]] = []
+        for first in range(0, len(prompt_ids), size):
+            turns += super()._generate_single_turn(prompt_ids[first : first + size], *rest, **more)[0]
+        return turns, None
 
 
 class _Callback(TrainerCallback):  # type: ignore[misc,unused-ignore]

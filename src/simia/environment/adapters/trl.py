@@ -17,20 +17,27 @@ from typing import Any, Protocol
 
 from datasets import Dataset
 
-from simia.environment.adapters.trl_rollout import Row, TokenRollout
+from simia.environment.adapters.trl_rollout import EndWatch, Row, TokenRollout
 from simia.environment.adapters.trl_tokens import ChatTokens
 from simia.environment.arena import Arena
 from simia.environment.audit import CallSink
 from simia.environment.loop_thread import LoopThread
 from simia.environment.session import Session
 from simia.store.calls import CallRecord
-from simia.types import Episode, Message, Sampling, Task, Usage, content_id
+from simia.types import Episode, Failed, Kept, Message, Sampling, Task, Usage, content_id
 
 REWARD = "simia_reward"
 
 
 class Watch(Protocol):
     """Told of what a batch of rollouts came to."""
+
+    async def ended(self, step: int, mode: str, place: int, key: str, outcome: Kept[Episode] | Failed) -> None:
+        """One episode of a batch, whose id is ``key``, as soon as it is judged, or given up because the run cannot go
+        on. ``place`` is the same whenever the batch is played: its row, and beyond the last row where it is played
+        again.
+        """
+        ...
 
     def batch(self, step: int, mode: str, episodes: Sequence[Episode], seconds: float) -> None:
         """All episodes of one batch, those that were masked and played again included; and how long it took."""
@@ -114,25 +121,32 @@ class TrlSpec:
             self._arena.group(self._arena.task(ids[first]), f"{prefix}/{first // size:03d}")
             for first in range(0, len(ids), size)
         ]
-        rows: list[Row] = []
+        rows: dict[int, Row] = {}
+        places: dict[str, int] = {}
         everything: list[Episode] = []
+        wanted = list(range(len(ids)))
+
+        async def ended(session: Session, outcome: Kept[Episode] | Failed) -> None:
+            if self._watch is not None:
+                await self._watch.ended(step, mode, places[session.id], session.id, outcome)
+
         with _turns_of(trainer, self._turn_tokens):
-            rollout = self._rollout(trainer)
-            rows = rollout.play([groups[place // size].session(place % size) for place in range(len(ids))])
-            everything += [_episode(row) for row in rows]
-            for attempt in range(1, self._reruns + 1):
-                masked = [place for place, row in enumerate(rows) if _episode(row).is_masked]
-                if not masked:
+            rollout = self._rollout(trainer, ended)
+            for attempt in range(self._reruns + 1):
+                sessions = [groups[place // size].session(place % size, attempt) for place in wanted]
+                for place, session in zip(wanted, sessions, strict=True):
+                    places[session.id] = attempt * len(ids) + place
+                played = rollout.play(sessions)
+                everything += [_episode(row) for row in played]
+                rows |= dict(zip(wanted, played, strict=True))
+                wanted = [place for place in wanted if _episode(rows[place]).is_masked]
+                if not wanted:
                     break
-                again = rollout.play([groups[place // size].session(place % size, attempt) for place in masked])
-                everything += [_episode(row) for row in again]
-                for place, row in zip(masked, again, strict=True):
-                    rows[place] = row
         if self._watch is not None:
             self._watch.batch(step, mode, everything, time.monotonic() - began)
-        return self._output(rows, size, trainer)
+        return self._output([rows[place] for place in range(len(ids))], size, trainer)
 
-    def _rollout(self, trainer: Any) -> TokenRollout:
+    def _rollout(self, trainer: Any, on_end: EndWatch) -> TokenRollout:
         tokens = ChatTokens(trainer.processing_class, trainer.chat_template_kwargs)
 
         def generate(prompts: list[list[int]], room: int) -> tuple[list[list[int]], list[list[float]] | None]:
@@ -147,6 +161,7 @@ class TrlSpec:
             turn_tokens=self._turn_tokens or trainer.max_completion_length,
             context=getattr(trainer.model.config, "max_position_embeddings", None),
             on_turn=self._recorded(tokens, trainer),
+            on_end=on_end,
         )
 
     def _recorded(self, tokens: ChatTokens, trainer: Any) -> Callable[[Row, Sequence[int], Sequence[int]], None] | None:
@@ -165,7 +180,7 @@ class TrlSpec:
                     request=content_id(list(given)),
                     messages=tuple(message.content_id for message in messages),
                     sampling=Sampling(
-                        temperature=trainer.args.temperature,
+                        temperature=next((one.temperature for one in samplers(trainer)), trainer.args.temperature),
                         max_tokens=self._turn_tokens or trainer.max_completion_length,
                         top_p=trainer.args.top_p,
                     ),
@@ -208,14 +223,23 @@ def _episode(row: Row) -> Episode:
     return row.episode
 
 
+def samplers(trainer: Any) -> list[Any]:
+    """What says how the trainer draws: vLLM's engine, or else the configuration of transformers. Both have a
+    ``temperature``.
+    """
+    found = [getattr(trainer, name, None) for name in ("vllm_generation", "generation_config")]
+    return [one for one in found if one is not None]
+
+
 @contextmanager
 def _turns_of(trainer: Any, most: int | None) -> Iterator[None]:
     """Let the trainer's engine generate at most ``most`` tokens at a time: by itself it takes the room of a whole
     completion for every turn.
     """
-    engine = getattr(trainer, "vllm_generation", None)
-    configs = [(trainer.generation_config, "max_new_tokens")] if hasattr(trainer, "generation_config") else []
-    configs += [(engine, "max_completion_length")] if engine is not None else []
+    configs = [
+        (one, "max_completion_length" if hasattr(one, "max_completion_length") else "max_new_tokens")
+        for one in samplers(trainer)
+    ]
     before = [getattr(config, name) for config, name in configs]
     try:
         for config, name in configs:
@@ -227,4 +251,4 @@ def _turns_of(trainer: Any, most: int | None) -> Iterator[None]:
             setattr(config, name, value)
 
 
-__all__ = ["REWARD", "Session", "TrlSpec", "Watch"]
+__all__ = ["REWARD", "Session", "TrlSpec", "Watch", "samplers"]

@@ -1,14 +1,15 @@
 """Many episodes at once, in tokens: the agent generates in batches, everything else waits for nobody but itself."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from simia.environment.adapters.trl_tokens import ChatTokens
+from simia.environment.environment import FATAL
 from simia.environment.loop_thread import LoopThread
 from simia.environment.session import Session
 from simia.environment.together import together
-from simia.types import AssistantMessage, Episode, Message, StopReason
+from simia.types import AssistantMessage, Episode, Failed, Kept, Message, StopReason
 
 
 class Generate(Protocol):
@@ -45,6 +46,9 @@ class Row:
 TurnWatch = Callable[[Row, Sequence[int], Sequence[int]], None]
 """Told of each turn of an agent: the episode, the tokens it was given, the tokens it gave."""
 
+EndWatch = Callable[[Session, Kept[Episode] | Failed], Awaitable[None]]
+"""Told of each episode as soon as it is judged, and of those that nobody could finish; on the loop."""
+
 
 class TokenRollout:
     """Plays sessions with one agent that generates in batches.
@@ -65,6 +69,7 @@ class TokenRollout:
         turn_tokens: int,
         context: int | None = None,
         on_turn: TurnWatch | None = None,
+        on_end: EndWatch | None = None,
     ) -> None:
         self._tokens = tokens
         self._generate = generate
@@ -73,6 +78,7 @@ class TokenRollout:
         self._turn_tokens = turn_tokens
         self._context = context
         self._on_turn = on_turn
+        self._on_end = on_end
 
     def play(self, sessions: Sequence[Session]) -> list[Row]:
         """Every session to its judged end. The agent generates here, in the calling thread, one batch a turn of all who
@@ -82,6 +88,15 @@ class TokenRollout:
             SimiaError: no other episode would fare better; see :func:`simia.environment.rollout.run_episode`.
         """
         rows = [Row(session) for session in sessions]
+        try:
+            self._play(rows)
+        except FATAL as error:
+            failed = Failed(type(error).__name__, str(error))
+            self._loop.run(together([self._told(row, failed) for row in rows if row.episode is None]))
+            raise
+        return rows
+
+    def _play(self, rows: list[Row]) -> None:
         self._loop.run(together([self._start(row) for row in rows]))
         live = [row for row in rows if not row.session.is_over]
         while live:
@@ -94,7 +109,6 @@ class TokenRollout:
             self._loop.run(together([self._step(row, message) for row, message in acted]))
             live = [row for row in live if not row.session.is_over]
         self._loop.run(together([self._finish(row) for row in rows]))
-        return rows
 
     async def _start(self, row: Row) -> None:
         step = await row.session.start()
@@ -143,3 +157,8 @@ class TokenRollout:
 
     async def _finish(self, row: Row) -> None:
         row.episode = await row.session.finish()
+        await self._told(row, Kept(row.episode))
+
+    async def _told(self, row: Row, outcome: Kept[Episode] | Failed) -> None:
+        if self._on_end is not None:
+            await self._on_end(row.session, outcome)

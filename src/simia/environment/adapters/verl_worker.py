@@ -81,7 +81,7 @@ class Worker:
         recipe = checked(ArenaRecipe, read_toml(recipe_file), str(recipe_file))
         recipe.demand_no_secret()
         world = world_of(recipe, open_world)
-        cast = choose_players(recipe, os.environ if env is None else env)
+        cast = choose_players(recipe, os.environ if env is None else env, world)
         manifest = manifest_of(recipe, cast, world).model_copy(update={"run": folder.name})
         async with AsyncExitStack() as opened:
             if (folder / "run.json").exists():
