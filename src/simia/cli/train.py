@@ -15,6 +15,7 @@ from simia.cli.errors import ExitCode
 from simia.cli.resuming import all_words, demand_folder, recorded, same_command
 from simia.cli.synth import MaxCostOption, ModelOption, QuietOption, RunOption
 from simia.cli.taking import Taking
+from simia.cli.waiting import Waiting
 from simia.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _take(
                 resume=resume,
                 should_stop=lambda: bool(stop),
                 on_row=row,
-                on_wait=lambda error, wait_s: say(f"trying again in {wait_s:.0f} s: {error}") if wait_s > 5 else None,
+                on_wait=Waiting(),
             )
     except KeyboardInterrupt:
         say(f"stopped at once; go on from the last checkpoint with: {shlex.join(taking.again)}")

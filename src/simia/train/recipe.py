@@ -46,7 +46,8 @@ class LoraSettings(Settings):
 class AgentSettings(Settings):
     """The agent that learns. ``model`` is a folder or a name that Hugging Face knows, or "tiny", a model of 400,000
     weights that is made on the spot for a rehearsal. ``lora`` trains adapters instead of all weights. ``dtype`` is that
-    of the weights: "auto" takes bfloat16 on a GPU and float32 elsewhere.
+    of the weights: "auto" takes float32, and bfloat16 on a GPU where ``lora`` leaves them as they are. Computed is in
+    bfloat16 on a GPU in both cases; weights of bfloat16 themselves hardly move at a learning rate of 1e-6.
     """
 
     model: str = TINY

@@ -1,12 +1,16 @@
 """GRPO by TRL: the one module that knows torch, transformers, peft and TRL's trainer."""
 
 import os
+import random
+import shutil
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy
 import torch
 from peft import LoraConfig
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback, set_seed
@@ -41,15 +45,24 @@ def load_agent(settings: AgentSettings, folder: str, *, on_cpu: bool) -> Agent:
         ConfigError: they cannot be loaded, or the tokenizer has no end token.
     """
     disable_progress_bar()  # of files that are there already
-    wants_half = settings.dtype == "bfloat16" or (settings.dtype == "auto" and not on_cpu)
     with boundary(ConfigError, f"load the agent {folder!r}"):
         tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16 if wants_half else torch.float32)
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=weights_dtype(settings, on_cpu=on_cpu))
     if tokenizer.eos_token_id is None:
         raise ConfigError(f"the tokenizer of {folder!r} has no end token, so nobody could tell where a turn ends")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return Agent(model, tokenizer)
+
+
+def weights_dtype(settings: AgentSettings, *, on_cpu: bool) -> torch.dtype:
+    """The type that the weights are held in. Those that are changed are float32 unless the settings say otherwise: a
+    weight of bfloat16 has three digits, and a step of 1e-6 leaves it as it was. Where only adapters are changed, the
+    weights below them may be half as large on a GPU.
+    """
+    if settings.dtype == "auto":
+        return torch.float32 if on_cpu or settings.lora is None else torch.bfloat16
+    return torch.bfloat16 if settings.dtype == "bfloat16" else torch.float32
 
 
 def uses_cpu(recipe: GrpoRecipe) -> bool:
@@ -63,7 +76,7 @@ def last_checkpoint(run_folder: Path) -> tuple[Path, int] | None:
     found = get_last_checkpoint(str(folder)) if folder.is_dir() else None
     while found is not None and not (Path(found) / "trainer_state.json").exists():
         # The state is written last: without it the save was cut short.
-        os.rename(found, f"{found}.torn")
+        shutil.rmtree(found)
         found = get_last_checkpoint(str(folder))
     return None if found is None else (Path(found), int(found.rsplit("-", 1)[1]))
 
@@ -123,26 +136,37 @@ def answering(
 
     The draws are those of ``seed`` alone, and the training's own go on afterwards as if nothing had been.
     """
-    rng = torch.get_rng_state()
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else None
     was_training = trainer.model.training
     drawing = samplers(trainer)
     temperatures, generations = [one.temperature for one in drawing], trainer.num_generations_eval
+    prompts = [[{"role": "user", "content": "", "task_id": task_id}] for task_id in task_ids]
     try:
-        set_seed(seed)
         trainer.model.eval()
         for one in drawing:
             one.temperature = temperature
         trainer.num_generations_eval = 1
-        prompts = [[{"role": "user", "content": "", "task_id": task_id}] for task_id in task_ids]
-        rewards: list[float | None] = spec.rollout_func(prompts, trainer)["simia_reward"]
+        with draws_of(seed):
+            rewards: list[float | None] = spec.rollout_func(prompts, trainer)["simia_reward"]
         return rewards
     finally:
         for one, before in zip(drawing, temperatures, strict=True):
             one.temperature = before
         trainer.num_generations_eval = generations
         trainer.model.train(was_training)
-        torch.set_rng_state(rng)
+
+
+@contextmanager
+def draws_of(seed: int) -> Iterator[None]:
+    """All draws are those of ``seed`` inside; outside they go on as if nothing had been."""
+    plain, arrays, tensors = random.getstate(), numpy.random.get_state(), torch.get_rng_state()
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else None
+    try:
+        set_seed(seed % 2**32)
+        yield
+    finally:
+        random.setstate(plain)
+        numpy.random.set_state(arrays)
+        torch.set_rng_state(tensors)
         if cuda is not None:
             torch.cuda.set_rng_state_all(cuda)
 
