@@ -7,9 +7,9 @@ from simia.errors import ServerFailed
 
 
 def test_many_requests_that_wait_are_told_by_one_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    now = 0.0
-    waiting = Waiting(lambda: now)
-    for now in (0.0, 1.0, 2.0, 29.0, 31.0, 32.0):
+    times = iter((0.0, 1.0, 2.0, 29.0, 31.0, 32.0))
+    waiting = Waiting(lambda: next(times))
+    for _ in range(6):
         waiting(ServerFailed("away"), 8.0)
 
     told = capsys.readouterr().err.splitlines()
