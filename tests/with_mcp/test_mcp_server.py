@@ -92,6 +92,7 @@ def test_a_call_is_answered_with_the_text_of_the_tool(tmp_path: Path) -> None:
         ("dim", {}, "unknown tool 'dim'"),
         ("turn_on", {"room": 7}, "invalid arguments for turn_on"),
         ("turn_on", {"room": "moon"}, "there is no room 'moon'"),
+        ("turn_on", {"room": json.loads("[" * 70 + "]" * 70)}, "nested more than 64 deep"),
     ],
 )
 def test_a_call_that_is_refused_is_a_result_with_the_flag(

@@ -249,6 +249,18 @@ def test_an_unknown_tool_is_an_error_that_the_agent_may_get_over(serve: Serve) -
     assert (unknown.done, known.observation["error"]) == (False, None)
 
 
+@pytest.mark.parametrize("room", [float("nan"), json.loads("[" * 70 + "]" * 70)], ids=["NaN", "deep"])
+def test_arguments_that_could_not_be_kept_are_an_error_that_the_agent_may_get_over(serve: Serve, room: Any) -> None:
+    async def wrong(client: Any) -> list[Any]:
+        await client.reset(task_id=TASK)
+        return [await client.step(call("turn_on", room=room)), await client.step(call("look_around"))]
+
+    unread, known = with_client(serve().url, wrong)
+    assert unread.observation["error"]["error_type"] == "invalid_args"
+    assert "the call could not be read" in unread.observation["error"]["message"]
+    assert (unread.done, known.observation["error"]) == (False, None)
+
+
 def test_arguments_that_do_not_fit_are_an_error_of_their_own_kind(serve: Serve) -> None:
     async def wrong(client: Any) -> Any:
         await client.reset(task_id=TASK)
