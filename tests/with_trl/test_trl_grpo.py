@@ -18,7 +18,7 @@ from simia.errors import ConfigError, CostCeilingReached, ManifestMismatch, Mode
 from simia.models.cast import Cast
 from simia.models.choose import ChosenModel
 from simia.store import Run
-from simia.train.curves import read_curves
+from simia.train.curves import Curves, read_curves
 from simia.train.examination import held_out
 from simia.train.grpo import CURVES, Learned, TooMuchMasked, grpo
 from simia.train.recipe import GrpoRecipe, recipe_of
@@ -312,3 +312,36 @@ def test_what_an_examination_used_belongs_to_no_step(
         asked = [record for record in run.calls if record.episode.startswith("train/") and record.role == "tools"]
     paid = sum(record.usage.prompt_tokens for record in asked)
     assert read_curves(tmp_path / "run" / CURVES)[1]["prompt_tokens"] <= paid
+
+
+def test_a_run_that_was_killed_before_its_last_examination_is_examined_as_it_would_have_been(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    settings = recipe(learn__learning_rate=1e-3, evaluation__tasks=30)
+    whole = trained(settings, lamps, tmp_path / "run")
+    weights = load_file(tmp_path / "run" / "model" / "model.safetensors")
+    curves = (tmp_path / "run" / CURVES).read_text()
+    ids = episode_ids(tmp_path / "run")
+    assert trained(settings, lamps, tmp_path / "run", resume=True).after == whole.after  # there was nothing to do
+
+    shutil.rmtree(tmp_path / "run" / "model")
+    rows = Curves(tmp_path / "run" / CURVES)
+    for column in ("trained_success", "trained_masked", "executed_success", "executed_masked"):
+        del rows.rows[4][column]
+    rows.put(4, {})
+
+    again = trained(settings, lamps, tmp_path / "run", resume=True)
+
+    assert (again.step, again.before, again.after) == (4, whole.before, whole.after)
+    assert (tmp_path / "run" / CURVES).read_text() == curves
+    assert episode_ids(tmp_path / "run") == ids
+    restored = load_file(tmp_path / "run" / "model" / "model.safetensors")
+    assert all(torch.equal(weights[name], restored[name]) for name in weights)
+
+
+def episode_ids(folder: Path) -> list[str]:
+    with Run.read(folder) as run:
+        return [episode.id for _, episode in EpisodeLog(run).iterate()]

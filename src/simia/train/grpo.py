@@ -43,6 +43,9 @@ _FROM_TRL = {
 """The names of TRL's own figures, and those of the curves."""
 
 
+_EXAMINED = ("trained", "executed")
+
+
 class TooMuchMasked(SimiaError):
     """So many episodes were masked that nothing can be learned."""
 
@@ -157,10 +160,11 @@ class _Training:
             recipe, agent, spec, self._run.folder, logged=self._logged, after_step=self._stepped
         )
         self._trainer = trainer
-        if self._learned.step == 0:
-            self._learned.before = self._examine(0)
+        self._learned.before = self._examine(0) if self._learned.step == 0 else self._examined(0)
         if self._learned.step < learn.steps:
             trl_trainer.train(trainer, self._run.folder, None if found is None else found[0])
+        elif found is not None:
+            trl_trainer.restore(trainer, self._run.folder, *found)
         if self._error is not None:
             raise self._error
         if self._learned.step < learn.steps and not self._learned.interrupted:
@@ -238,15 +242,21 @@ class _Training:
         )
 
     def _examine(self, step: int) -> dict[str, float]:
-        """The success on held-out tasks by name of the environment."""
-        figures = self._examination.take(self._trainer, self)
-        self._used = self._metered.meter.totals()  # what it took belongs to no step
-        if figures:
-            self._curves.put(step, figures)
-        for name in ("trained", "executed"):
-            if figures.get(f"{name}_masked"):
-                self._learned.unscored[name] = figures[f"{name}_masked"]
-        return {name: figures[f"{name}_success"] for name in ("trained", "executed") if f"{name}_success" in figures}
+        """The success on held-out tasks by name of the environment, after ``step`` steps. What was examined before a
+        run was interrupted is not examined again.
+        """
+        if not self._examined(step):
+            figures = self._examination.take(self._trainer, self)
+            self._used = self._metered.meter.totals()  # what it took belongs to no step
+            if figures:
+                self._curves.put(step, figures)
+        return self._examined(step)
+
+    def _examined(self, step: int) -> dict[str, float]:
+        """What the curves tell of the examination after ``step`` steps."""
+        row = self._curves.rows.get(step, {})
+        self._learned.unscored = {name: row[f"{name}_masked"] for name in _EXAMINED if row.get(f"{name}_masked")}
+        return {name: row[f"{name}_success"] for name in _EXAMINED if f"{name}_success" in row}
 
     def _agent_folder(self) -> str:
         model = self._recipe.agent.model

@@ -125,6 +125,17 @@ def train(trainer: GRPOTrainer, run_folder: Path, checkpoint: Path | None) -> No
         # What TRL, transformers and accelerate have to tell each other about names that will change.
         warnings.simplefilter("ignore", FutureWarning)
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    _save(trainer, run_folder)
+
+
+def restore(trainer: GRPOTrainer, run_folder: Path, checkpoint: Path, step: int) -> None:
+    """Put the agent of ``checkpoint`` into ``trainer``, with nothing left to learn, and save it in ``model``."""
+    trainer._load_from_checkpoint(str(checkpoint))  # weights or adapters, as ``train`` would
+    trainer.state.global_step = step
+    _save(trainer, run_folder)
+
+
+def _save(trainer: GRPOTrainer, run_folder: Path) -> None:
     trainer.save_model(str(run_folder / MODEL))
     trainer.processing_class.save_pretrained(str(run_folder / MODEL))
 
