@@ -34,10 +34,13 @@ def asked(run: Run, episode_id: str) -> Iterator[Asked]:
 
 @dataclass(slots=True)
 class Totals:
-    """The calls of some roles together."""
+    """The calls of some roles together. ``again`` are those whose request had been asked before in the episode: it was
+    played again after its run was killed.
+    """
 
     calls: dict[str, int] = field(default_factory=dict)
     failed: int = 0
+    again: int = 0
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
 
@@ -47,6 +50,7 @@ class Totals:
         totals = cls()
         for one in calls:
             totals.add(one.record)
+            totals.again += one.like is not None
         return totals
 
     def add(self, record: CallRecord) -> None:
@@ -63,7 +67,8 @@ class Totals:
             return []
         roles = ", ".join(f"{role} {count_text(count)}" for role, count in self.calls.items())
         failed = f"; {count_text(self.failed)} without an answer" if self.failed else ""
-        return [f"{roles}{failed}", f"{tokens_text(self.usage)}, {seconds_text(self.seconds)} in all"]
+        again = f"; {count_text(self.again)} of them again" if self.again else ""
+        return [f"{roles}{failed}{again}", f"{tokens_text(self.usage)}, {seconds_text(self.seconds)} in all"]
 
 
 def tokens_text(usage: Usage) -> str:
