@@ -345,3 +345,29 @@ def test_a_run_that_was_killed_before_its_last_examination_is_examined_as_it_wou
 def episode_ids(folder: Path) -> list[str]:
     with Run.read(folder) as run:
         return [episode.id for _, episode in EpisodeLog(run).iterate()]
+
+
+def test_adapters_alone_are_trained_and_gone_on_with(
+    recipe: Callable[..., GrpoRecipe], lamps: World, tmp_path: Path
+) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    adapted = {"agent__lora__rank": 4, "learn__learning_rate": 1e-2}
+    trained(recipe(**adapted), lamps, tmp_path / "whole")
+    steps: list[int] = []
+    trained(
+        recipe(**adapted),
+        lamps,
+        tmp_path / "parts",
+        should_stop=lambda: len(steps) >= 2,
+        on_row=lambda step, row: steps.append(step),
+    )
+    parts = trained(recipe(**adapted), lamps, tmp_path / "parts", resume=True)
+    again = trained(recipe(**adapted), lamps, tmp_path / "parts", resume=True)
+
+    assert not (tmp_path / "whole" / "model" / "model.safetensors").exists()
+    adapters = [load_file(tmp_path / name / "model" / "adapter_model.safetensors") for name in ("whole", "parts")]
+    assert any(name.endswith("lora_B.weight") and weights.any() for name, weights in adapters[0].items())
+    assert all(torch.equal(adapters[0][name], adapters[1][name]) for name in adapters[0])
+    assert again.after == parts.after
