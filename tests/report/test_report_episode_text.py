@@ -83,7 +83,7 @@ def test_an_answer_that_another_of_the_group_was_given_says_so(played: Run, epis
 
     text = "\n".join(line.text for line in episode_lines(played, episode))
 
-    assert text.count("answered as another of its group") == 1
+    assert text.count("the answer that another of its group got") == 1
 
 
 def test_a_fault_an_error_and_a_change_stand_at_their_calls(text_of: TextOf) -> None:

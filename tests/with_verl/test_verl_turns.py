@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simia.environment.adapters.verl_turns import parsed_turn, read_turn
+from simia.environment.adapters.spoken_turn import parsed_turn, read_turn
 from simia.formats.chat_template import as_template
 from simia.types import AssistantMessage, ToolCall, ToolMessage
 

@@ -111,7 +111,7 @@ def _turn(turn: Turn) -> Iterator[Line]:
 
 def _called(call: Called) -> Iterator[Line]:
     name = call.name or "an unreadable call"
-    note = f"  {call.id}" + (", answered as another of its group" if call.remembered else "")
+    note = f"  {call.id}" + (", the answer that another of its group got" if call.remembered else "")
     yield _line((f"{name} ", "agent"), (shortened(call.arguments, _LONGEST), ""), (note, "faint"), indent=2)
     if call.problem:
         yield _line((f"cannot be read: {call.problem}", "failed"), indent=4)

@@ -16,7 +16,7 @@ from trl.chat_template_utils import (
     supports_tool_calling,
 )
 
-from simia.environment.adapters.verl_turns import read_turn
+from simia.environment.adapters.spoken_turn import read_turn
 from simia.errors import ConfigError
 from simia.formats.calls import Call, foreign_call, split_calls
 from simia.formats.chat_template import as_template

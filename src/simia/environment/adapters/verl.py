@@ -29,8 +29,8 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutp
 from verl.experimental.agent_loop.tool_parser import ToolParser
 from verl.tools.schemas import OpenAIFunctionToolSchema
 
+from simia.environment.adapters.spoken_turn import parsed_turn, read_turn
 from simia.environment.adapters.verl_rollout import Rollout
-from simia.environment.adapters.verl_turns import parsed_turn, read_turn
 from simia.environment.adapters.verl_worker import GroupAtPlay, Worker, worker_of
 from simia.environment.session import Session
 from simia.errors import ConfigError, SimiaError

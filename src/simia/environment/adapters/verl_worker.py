@@ -16,10 +16,10 @@ from simia.config import checked, read_toml
 from simia.environment.arena import Arena, GroupMaker
 from simia.environment.audit import CallSink
 from simia.environment.episodes import EPISODES
-from simia.environment.recipe import FREE, ArenaRecipe, choose_players, open_arena, world_of
-from simia.environment.serving_run import GROWING, manifest_of
+from simia.environment.recipe import FREE, ArenaRecipe, choose_players, world_of
+from simia.environment.serving_run import GROWING, kept_arena, manifest_of
 from simia.environment.session import Session
-from simia.models.meter import Meter
+from simia.pipeline.metered import MeteredRun
 from simia.store import Run
 from simia.types import Episode, Failed, Kept
 from simia.worlds.door import open_world
@@ -57,17 +57,16 @@ class Worker:
     """One process's part in a training run.
 
     Args:
-        run: where episodes are kept; without one they are not.
+        metered: the run that keeps the episodes; without one they are not kept.
     """
 
-    def __init__(self, arena: Arena, run: Run | None = None, meter: Meter | None = None) -> None:
+    def __init__(self, arena: Arena, metered: MeteredRun | None = None) -> None:
         self.arena = arena
-        self._run = run
-        self._meter = meter
+        self._metered = metered
         self._opened = AsyncExitStack()
         self._groups: dict[str, GroupAtPlay] = {}
         self._names: dict[int, Counter[str]] = {}
-        self._next = 0 if run is None else run.stream(EPISODES).counts().seen
+        self._next = 0 if metered is None else metered.run.stream(EPISODES).counts().seen
 
     @classmethod
     async def open(cls, recipe_file: Path, folder: Path, env: Mapping[str, str] | None = None) -> "Worker":
@@ -88,13 +87,9 @@ class Worker:
                 run = opened.enter_context(Run.resume(folder, manifest, free=FREE, growing=GROWING))
             else:
                 run = opened.enter_context(Run.create(folder, manifest))
-            meter = Meter(run.load_meter())
-            if cast is not None:
-                meter.catch_up(run.replies.usage(), cast.price_of)
-            players = open_arena(
-                recipe, cast, world, meter=meter, journal=run.replies, sink=run.calls, run_name=manifest.run
-            )
-            worker = cls(await opened.enter_async_context(players), run, meter)
+            metered = MeteredRun(run, cast)
+            arena = await opened.enter_async_context(kept_arena(recipe, world, metered))
+            worker = cls(arena, metered)
             worker._opened = opened.pop_all()
         return worker
 
@@ -105,7 +100,7 @@ class Worker:
     @property
     def sink(self) -> CallSink | None:
         """Where calls of the agent are recorded, beside those of tools, user and judge."""
-        return None if self._run is None else self._run.calls
+        return None if self._metered is None else self._metered.run.calls
 
     async def join(self, uid: str, split: str, step: int, task_id: str, floor: int) -> GroupAtPlay:
         """The group of a prompt, with one member more; who joins must :meth:`settle`. Returns when all have joined.
@@ -141,13 +136,13 @@ class Worker:
         Raises:
             StoreError: it cannot be written.
         """
-        if self._run is None:
+        if self._metered is None:
             return
+        run = self._metered.run
         ordinal, self._next = self._next, self._next + 1
-        self._run.worlds.put(session.task.seed.world)
-        await self._run.stream(EPISODES).append(ordinal, session.id, outcome)
-        if self._meter is not None:
-            self._run.save_meter(self._meter.as_dict())
+        run.worlds.put(session.task.seed.world)
+        await run.stream(EPISODES).append(ordinal, session.id, outcome)
+        self._metered.note()
 
     def _named(self, step: int, name: str) -> str:
         seen = self._names.setdefault(step, Counter())
